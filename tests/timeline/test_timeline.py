@@ -1036,6 +1036,35 @@ def test_an_older_client_does_not_know_that_it_leads_again(strategy, watches):
     assert bool(rounds(timeline.run(scenario, strategy=strategy, seed=1), 30_000)) == watches
 
 
+def test_a_heartbeat_waits_behind_a_sync_group_that_waits_for_the_leader():
+    """As recorded: who waited with the one that leaves hears of it at once, not a heartbeat later."""
+    actions = [
+        timeline.stall(50_000, "b", 4_000),
+        timeline.join(50_500, Member("d")),
+        timeline.stall(53_200, "a", 4_500),  # the leader, when it has joined
+        timeline.leave(56_000, "c"),
+    ]
+    topics = [Topic("t", 7), Topic("u", 4)]
+    history = play(actions, COOPERATIVE, "abc", topics, until=70_000, heartbeat_interval_ms=1_000)
+    heard = [e.time_ms for e in history.events if (e.kind, e.member) == ("rejoin", 3)]
+    assert heard == [57_702]
+    assert rounds(history, 50_000) == [54_003, 57_705]
+
+
+def test_a_poll_that_waits_for_a_join_waits_for_the_topics_of_a_pattern():
+    """As recorded: behind the fetch that is out, the leader's at the JoinGroup's answer, b's at the
+    SyncGroup's; without records a fetch is out all the time."""
+    members = [Member(name, pattern="t.*") for name in "abc"]
+    joins = timeline.join(50_500, Member("d", pattern="t.*"))
+    actions = [timeline.stall(50_000, "b", 4_300), joins]
+    topics = [Topic("t", 7)]
+    history = play(actions, COOPERATIVE, members, topics, until=55_000, commit="none")
+    events = [e for e in history.events if e.time_ms > 54_000]
+    heard = {e.member: e.time_ms for e in events if e.kind == "assigned"}
+    assert rounds(history, 54_000) == [54_301]
+    assert heard == {0: 54_704, 2: 54_704, 3: 54_704, 1: 54_802}
+
+
 @pytest.mark.parametrize("strategy", [EAGER, COOPERATIVE])
 def test_who_has_nothing_to_read_polls_until_it_stalls(strategy):
     late = [timeline.stall(50_250, "b", 30_000)]
@@ -1499,7 +1528,7 @@ def test_a_member_that_unsubscribes_while_it_waits_for_a_join_comes_back_after_i
 def test_what_a_client_does_with_a_lost_generation(group, error):
     a = group.world.running["a"]
     member_id = a.member_id
-    a._heartbeat_failed(error, a.generation)
+    a.heartbeat_failed(error, a.generation)
     kept = a.member_id == member_id
     assert kept == (error == "ILLEGAL_GENERATION")
     assert a.held.size == 0 and a.generation == -1
@@ -1513,7 +1542,7 @@ def test_a_heartbeat_may_fail_while_the_client_asks_to_join(group):
     group.clock.run(10_100)
     assert a.phase == "joining"
     group.coordinator.leave_group(a, a.member_id)
-    a._heartbeat_failed("UNKNOWN_MEMBER_ID", a.generation)
+    a.heartbeat_failed("UNKNOWN_MEMBER_ID", a.generation)
     group.clock.run(30_000)
     assert told(group.history, "error")[0] == "UNKNOWN_MEMBER_ID"
     assert a.held.size == group.world.running["b"].held.size == 2 and a.phase == "stable"

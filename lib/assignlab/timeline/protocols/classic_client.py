@@ -53,6 +53,8 @@ class Client(Consumer):
     """Whether it sends no heartbeat after a freeze that was longer than its session."""
     joins_for_same_topics = False
     """Whether it joins again where its application subscribes to what it reads already."""
+    asks_in_poll = True
+    """Whether each poll that waits for a join asks for the topics of a pattern."""
 
     def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):
         super().__init__(world, member, number)
@@ -464,8 +466,17 @@ class Client(Consumer):
         self.loop.last_poll = self.clock.now
         polled = self.clock.now - self.waited_in_poll()
         due = polled - self._fetched >= self.config.retry_backoff_ms
-        if self.member.pattern is not None and due:
+        if self.member.pattern is not None and due and not self._waits_for_topics():
             self._fetch_metadata(self.clock.now - polled)
+
+    def _waits_for_topics(self) -> bool:
+        """Whether the poll at hand waits for the topics of a pattern, behind the fetch that is out: one
+        that has them from just before does not ask."""
+        config, waits = self.config, self.answer_due() > self.clock.now
+        sent = self.loop.fetched_at - config.fetch_max_wait_ms - 2 * config.latency_ms
+        asks = max(sent, self._fetched) + config.retry_backoff_ms
+        has_pattern = self.member.pattern is not None
+        return self.asks_in_poll and has_pattern and waits and asks <= self.clock.now
 
     def _lead(self, members: list[GroupMember], skip_assignment: bool) -> None:
         """Watch the topics of the whole group, and ask for them first if some are not its own, or are
@@ -480,6 +491,7 @@ class Client(Consumer):
         elif (
             self.clock.now < self._answer_due
             or self.clock.now - self._fetched >= self.config.metadata_max_age_ms
+            or self._waits_for_topics()
         ):  # It has asked for the topics anew, and waits for the answer (ensureFreshMetadata).
             self.when_metadata_is_here(
                 self._fetch_and_assign, self.generation, members, skip_assignment
@@ -561,7 +573,12 @@ class Client(Consumer):
                 self.belongs_again()
             self.set_verdict()
             self.completing, self.rejoin_due = True, ""
-            self.at_poll(self._join_complete, self.generation, partitions, claim)
+            answer = self.generation, partitions, claim
+            if self._waits_for_topics():
+                self.when_metadata_is_here(self._fetch_metadata)
+                self.when_metadata_is_here(self.at_poll, self._join_complete, *answer)
+            else:
+                self.at_poll(self._join_complete, *answer)
 
     def _find_and_rejoin(self, error: str) -> None:
         """Another broker coordinates the group, or is about to."""
@@ -678,7 +695,7 @@ class Client(Consumer):
         self.last_beat = self.clock.now
         error = self.coordinator.heartbeat(self, self.member_id, self.generation)
         if error is not None:
-            self.coordinator.answer(self, self._heartbeat_failed, error, self.generation)
+            self.coordinator.answer(self, self.heartbeat_failed, error, self.generation)
         self._beat = self.clock.after(
             self.beats_every_ms + self.world.heartbeat_delay(), self._heartbeat
         )
@@ -691,7 +708,7 @@ class Client(Consumer):
         elif self.alive:
             self._find_and_beat()
 
-    def _heartbeat_failed(self, error: str, generation: int) -> None:
+    def heartbeat_failed(self, error: str, generation: int) -> None:
         if error == NOT_COORDINATOR:
             self._find_and_beat()
             return

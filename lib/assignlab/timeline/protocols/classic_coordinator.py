@@ -110,7 +110,7 @@ class Coordinator(Hosted):
         self.static: dict[str, str] = {}
         self.new_member_added = False
         self.has_user_data = False  # what the leader assigned last
-        self.behind: dict[Consumer, list[tuple]] = {}  # requests, of a client that leaves
+        self.behind: dict[Consumer, list[tuple]] = {}  # requests that are not read yet
         self._table = 16
         self._join_timer = self._sync_timer = None
         self._persisted: tuple | None = None
@@ -120,7 +120,7 @@ class Coordinator(Hosted):
     def join_group(self, client, request: JoinRequest) -> None:
         """A JoinGroup request arrives; the answer may wait for the others."""
         if client in self.behind:
-            self.behind[client].append((client.coordinator.join_group, client, request))
+            self._put_behind(client, client.coordinator.join_group, client, request)
         elif error := self.unreached(client):
             self.answer(client, client.joined, error)
         elif not self._supports(request):
@@ -426,8 +426,21 @@ class Coordinator(Hosted):
             return error
         if generation != self.generation:
             return ILLEGAL_GENERATION
+        if self.members[member_id].awaiting_sync:
+            self._put_behind(client, self._heartbeat_late, client, member_id, generation)
+            return None
         self._session_lasts(self.members[member_id])
         return REBALANCE_IN_PROGRESS if self.state == PREPARING else None
+
+    def _put_behind(self, client, *request) -> None:
+        """A broker reads a connection's next request when it has answered the one before."""
+        self.behind.setdefault(client, []).append(request)
+
+    def _heartbeat_late(self, client, member_id: str, generation: int) -> None:
+        """A heartbeat is read that came while SyncGroup waited for the leader."""
+        error = client.coordinator.heartbeat(client, member_id, generation)
+        if error is not None:
+            client.coordinator.answer(client, client.heartbeat_failed, error, generation)
 
     def leave_group(self, client, member_id: str) -> None:
         """A LeaveGroup request arrives; nobody repeats one that another broker should have got."""
@@ -435,8 +448,7 @@ class Coordinator(Hosted):
             return
         member = self.members.get(member_id)
         if member is not None and (member.awaiting_join or member.awaiting_sync):
-            # A broker reads a connection's next request when it has answered the one before.
-            self.behind[client] = [(self._leave_late, client, member_id, self.clock.now)]
+            self._put_behind(client, self._leave_late, client, member_id, self.clock.now)
         elif member_id in self.pending:
             del self.pending[member_id]
             self._maybe_complete_join()

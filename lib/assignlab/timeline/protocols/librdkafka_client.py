@@ -44,6 +44,7 @@ class Client(classic_client.Client):
     last sent a JoinGroup.
     """
 
+    asks_in_poll = False
     sends_generation = False  # its strategies do, with what is owned
     notices_long_freeze = False
     commits_by_timer = True
@@ -299,12 +300,12 @@ class Client(classic_client.Client):
             due = max(self.last_beat + self.beats_every_ms, self.clock.now)
             self._beat = self.clock.at(due, self._heartbeat)
 
-    def _heartbeat_failed(self, error: str, generation: int) -> None:
+    def heartbeat_failed(self, error: str, generation: int) -> None:
         """While its application has an assignment or a loss to hear of, nothing follows from what the next
         heartbeat will say again (RD_KAFKA_CGRP_REBALANCING)."""
         waits = self.completing or self.losing
         if not waits or error in (NOT_COORDINATOR, FENCED_INSTANCE_ID):
-            super()._heartbeat_failed(error, generation)
+            super().heartbeat_failed(error, generation)
 
     def _find_and_beat(self) -> None:
         """Its next heartbeat comes when it is due."""
