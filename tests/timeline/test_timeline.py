@@ -2331,10 +2331,24 @@ def test_intervals_of_a_consumer_count_from_when_it_was_made():
     crashes = [timeline.crash(62_000, "a")]
     again = []
     for made in (0, -2_000):
-        history = play(crashes, "server-range", [Member("a", made_ms=made), Member("b")],
-                       auto_commit_interval_ms=40_000, commit="auto")  # fmt: skip
+        members = [Member("a", made_ms=made, client="librdkafka"), Member("b", client="librdkafka")]
+        history = play(crashes, "server-range", members, auto_commit_interval_ms=40_000)
         again.append(timeline.deliveries_frame(history)["again"].sum())
     assert again[0] != again[1]
+
+
+@pytest.mark.parametrize("release", ["4.0", "4.4"])
+def test_under_kip_848_what_a_member_is_given_begins_the_interval_of_its_auto_commits(release):
+    """signalReconciliationCompleting, as recorded: a gives a partition up at 30 s."""
+    config = timeline.defaults(
+        release, auto_commit_interval_ms=20_000, auto_offset_reset="earliest"
+    )
+    actions = [timeline.join(30_000, Member("b")), timeline.crash(55_500, "a")]
+    scenario = Scenario([Topic("t", 2, rate=10)], [Member("a")], actions, 130_000)
+    history = timeline.run(scenario, config, SERVER, 1)
+    acknowledged = max(at for at, kind, _ in heard_of(history, "a", 30_000) if kind == "assigned")
+    again = timeline.deliveries_frame(history)["again"].sum()
+    assert again == pytest.approx((55_500 - acknowledged - 20_000) / 100, abs=2)
 
 
 @pytest.mark.parametrize("goes", [timeline.leave, timeline.restart])

@@ -42,7 +42,7 @@ class Member(Given):
     KIP-848 (``SubscriptionPattern``) unless ``client_pattern`` (``subscribe(Pattern)``).
     ``instance``: group.instance.id of a static member. ``processing_ms``: per record. ``start_ms``:
     when it starts; ``made_ms``: when its consumer was made, if earlier than that: from then on count
-    automatic commits of the consumer protocol, and looks of librdkafka's client at its topics.
+    automatic commits of the consumer protocol until it is given something, and librdkafka's timers.
     ``strategies``: its partition.assignment.strategy list, most wanted first; None
     for the run's own. One of the coordinator's (``server-uniform``) is ``group.protocol=consumer``
     and its ``group.remote.assignor``. ``client``: ``librdkafka`` or ``aiokafka``, else Java's, or the one

@@ -384,6 +384,7 @@ class Client(classic_client.Client):
 class ServerClient(kip848_client.Client):
     """A consumer of librdkafka under KIP-848."""
 
+    counts_commits_anew = False
     looks_again_ms = 0
 
     def _is_target(self, partitions: np.ndarray) -> bool:
