@@ -2733,6 +2733,8 @@ GOOD = {"topics": [Topic("t", 2)], "members": [Member("a")]}
         ({"members": "a"}, "members: expected a list of Members"),
         ({"members": [Member("a", topics="t")]}, "topics of 'a': expected a list of names"),
         ({"members": [Member("a", strategies="range")]}, "strategies of 'a': expected a list"),
+        ({"members": [Member("a", topics=[])]}, "topics of 'a': expected at least one"),
+        ({"members": [Member("a", strategies=[])]}, "strategies of 'a': expected at least one"),
         ({"members": [Member("a", instance=1)]}, "instance of 'a': expected a name"),
         ({"members": [Member("a", pattern=1)]}, "pattern of 'a'"),
         ({"members": [Member("a", pattern=b"t")]}, "pattern of 'a': cannot use a bytes pattern"),

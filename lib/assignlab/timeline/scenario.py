@@ -36,8 +36,8 @@ class Topic(Given):
 class Member(Given):
     """One consumer process.
 
-    ``name``: its client id, by which actions and results call it. ``topics``: names, or None for
-    all topics that exist at the start. ``pattern``: a regular expression instead, which the whole
+    ``name``: its client id, by which actions and results call it. ``topics``: names, at least one, or None
+    for all topics that exist at the start. ``pattern``: a regular expression instead, which the whole
     name of a topic has to match: in the client under the classic protocol, in the coordinator under
     KIP-848 (``SubscriptionPattern``) unless ``client_pattern`` (``subscribe(Pattern)``).
     ``instance``: group.instance.id of a static member. ``processing_ms``: per record. ``start_ms``:
@@ -334,9 +334,9 @@ def _check_member(member: Member, members: dict[str, Member]) -> None:
         _whole(f"made_ms of {member.name!r}", member.made_ms, -MOST, member.start_ms)
     _number(f"processing_ms of {member.name!r}", member.processing_ms, below=1e7)
     for name in ("topics", "strategies"):
-        _each(f"{name} of {member.name!r}", getattr(member, name) or (), str)
-    if member.strategies is not None and not member.strategies:
-        raise TimelineError(f"strategies of {member.name!r}: expected at least one")
+        given, what = getattr(member, name), f"{name} of {member.name!r}"
+        if given is not None and not _each(what, given, str):
+            raise TimelineError(f"{what}: expected at least one")
     one_of(f"instance of {member.name!r}", member.instance or "", str)
     if one_of(f"client of {member.name!r}", member.client, str):
         refuse_unknown("client", [member.client], [AIOKAFKA, LIBRDKAFKA])
