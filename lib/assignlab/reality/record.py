@@ -13,7 +13,7 @@ from assignlab.reality.broker import Broker
 from assignlab.reality.hosts import JAVA, Client, Event, Host, Inbox
 from assignlab.reality.recording import Got, Recording, member_values, merged, told_of
 from assignlab.reality.scripts import Script, is_server
-from assignlab.timeline.scenario import Action, Member, Topic
+from assignlab.timeline.scenario import Action, Member, Topic, back, leave
 
 AT_A_TIME = 4
 APART_S = 1
@@ -162,7 +162,7 @@ class Run:
             self.place.admin.tell("flow", key=self.script.name, **{"from": self.began})
         starts = {}
         plan = [(one.start_ms, one) for one in scenario.members]
-        plan += [(action.at_ms, action) for action in scenario.actions]
+        plan += [(one.at_ms, one) for action in scenario.actions for one in steps_of(action)]
         for at, planned in sorted(plan, key=lambda timed: timed[0]):
             self._sleep_until(at)
             if isinstance(planned, Member):
@@ -372,6 +372,19 @@ class Run:
         """Elect another leader for the group's own partition of the offsets topic,
         while all brokers live."""
         return self.place.have("move", "moved", key=self.script.name, **order)
+
+
+def steps_of(action: Action) -> list[Action]:
+    """An action as it is done to a real group: a restart is a leave and a return.
+
+    >>> from assignlab.timeline import restart
+    >>> [(step.at_ms, step.kind) for step in steps_of(restart(9_000, "a", 2_000))]
+    [(9000, 'leave'), (11000, 'return')]
+    """
+    if action.kind != "restart":
+        return [action]
+    name, again_ms = str(action.member), action.at_ms + action["down_ms"]
+    return [leave(action.at_ms, name), back(again_ms, name, **action.changed)]
 
 
 ACTIONS: dict[str, Callable[[Run, Action], int]] = {
