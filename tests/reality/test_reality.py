@@ -168,3 +168,9 @@ def test_deliveries_of_a_member_are_one_row_until_somebody_else_reads_on():
 def test_a_scenario_or_release_that_is_not_there_is_refused(names, brokers, told):
     with pytest.raises(UnknownName, match=told):
         known.main(names, brokers, False, print)
+
+
+def test_javas_members_run_what_their_release_has():
+    names = ["sticky", "range@2.5.1", "librdkafka-range", "server-uniform"]
+    played = ["sticky@2.8.2", "range@2.5.1", "librdkafka-range", "server-uniform@2.8.2"]
+    assert recording.strategies_of({"broker": "2.8.2", "strategies": names}) == played

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from assignlab.local.files import read_lines, write_lines
+from assignlab.releases import CAME_WITH
 from assignlab.timeline.scenario import LIBRDKAFKA, Action, Member, Scenario, Topic
 
 FOLDER = Path(__file__).parent / "recordings"
@@ -82,10 +83,10 @@ def scenario_of(recording: Recording) -> Scenario:
 
 
 def strategies_of(recording: Recording, names: Sequence[str] | None = None) -> list[str]:
-    """The names of the group's strategies, or of these;
-    the coordinator's own as its release has them."""
+    """The names of the group's strategies, or of these; Kafka's as the broker's release has them, which is
+    that of Java's members, too, where they do not say another."""
     return [
-        f"{name}@{recording['broker']}" if name.startswith("server-") else name
+        f"{name}@{recording['broker']}" if name in CAME_WITH else name
         for name in names or recording["strategies"]
     ]
 
