@@ -195,7 +195,15 @@ class KafkaPython(Member):
             self.consumer.subscribe(topics=command["topics"], listener=listener)
 
     def poll(self):
-        self.consumer.poll(int(1000 * self.poll_s))
+        self.process(self.consumer.poll(int(1000 * self.poll_s)))
+
+    def process(self, given):
+        """The records of a poll, one after the other."""
+        for partition, records in given.items():
+            for record in records:
+                time.sleep(self.processing_s)
+                of = [f"{partition.topic}-{partition.partition}", record.offset, record.offset + 1]
+                tell({"at": now(), "kind": "got", "key": self.key, "ranges": [of]})
 
 
 class Aiokafka(KafkaPython):
@@ -268,11 +276,7 @@ class Aiokafka(KafkaPython):
             if not self.to_do.empty():
                 given.cancel()
                 return
-        for partition, records in given.result().items():
-            for record in records:
-                time.sleep(self.processing_s)
-                of = [f"{partition.topic}-{partition.partition}", record.offset, record.offset + 1]
-                tell({"at": now(), "kind": "got", "key": self.key, "ranges": [of]})
+        self.process(given.result())
 
 
 def now():
