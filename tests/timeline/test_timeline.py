@@ -2246,11 +2246,11 @@ def test_a_leader_of_aiokafka_that_reads_a_deleted_topic_commits_for_ever():
     assert rounds(play(gone, "aiokafka-range", topics=topics, commit="after"), 60_000)
 
 
-def test_a_static_leader_of_aiokafka_that_is_back_watches_no_topics():
+def test_a_static_leader_of_aiokafka_or_kafka_python_that_is_back_watches_no_topics():
     """As recorded: the coordinator does not tell its JoinGroup that it leads."""
     grown = [timeline.restart(50_000, "a", 2_000), timeline.add_partitions(61_000, "t", 8)]
     members = [Member(name, instance=name) for name in "ab"]
-    for strategy, partitions in (("range", 8), ("aiokafka-range", 6)):
+    for strategy, partitions in (("range", 8), ("aiokafka-range", 6), ("kafka-python-range", 6)):
         history = play(grown, strategy, members, metadata_max_age_ms=5_000)
         assert sum(map(len, owners_at_end(history).values())) == partitions
 
@@ -2293,6 +2293,141 @@ def test_the_only_reader_of_a_topic_that_leaves_aiokafka_is_one_rebalance():
 def test_aiokafka_runs_eager_strategies_alone(strategy):
     with pytest.raises(TimelineError, match="aiokafka"):
         play([], strategy, [Member("a", client="aiokafka")], until=1_000)
+
+
+def test_a_join_of_kafka_python_that_only_a_subscription_called_for_is_forgotten():
+    """As recorded: who subscribes joins, has nothing, and is expelled; not where a poll lasts as long as
+    the rebalance, as measured."""
+    less = [timeline.subscribe(61_000, "b", ["t"])]
+    topics = [Topic("t", 4), Topic("t2", 4)]
+    for poll_ms, removed in ((100, ["session expired"]), (5_000, [])):
+        history = play(less, "kafka-python-range", topics=topics, poll_timeout_ms=poll_ms)
+        assert told(history, "removed", 60_000) == removed
+        assert kinds_of(history, "b", 60_000) == ["revoked", "assigned"][: 1 + (not removed)]
+    again = timeline.subscribe(120_000, "b", ["t", "t2"])
+    history = play([*less, again], "kafka-python-range", topics=topics)
+    assert len(owners_at_end(history)["b"]) == 4
+    assert kinds_of(history, "b", 60_000) == ["revoked", "assigned"]
+
+
+def test_a_leader_of_kafka_python_assigns_while_its_application_is_at_work_and_joins_again_after_it():
+    """As recorded: a join goes on without a poll, and what no poll has awaited is asked for anew."""
+    busy = [
+        timeline.stall(60_000, "b", 20_000), timeline.join(61_000, Member("d")),
+        timeline.stall(70_000, "a", 30_000),
+    ]  # fmt: skip
+    for client, ended, generations in (("", 100_000, 1), ("kafka-python", 80_000, 2)):
+        members = [Member("a", client=client), Member("b", start_ms=500)]
+        history = play(busy, "range", members, until=120_000)
+        assert ended <= heard_of(history, "d", 61_000)[0][0] < ended + 1_000
+        assert len(rounds(history, 61_000)) == generations
+        assert heard_of(history, "a", 70_000)[0][0] >= 100_000
+
+
+def test_who_takes_an_instance_id_of_kafka_python_leaves_the_other_one_at_work():
+    """As recorded: its heartbeats end with the answer, and nobody tells the application."""
+    members = [Member("a", instance="i", client="kafka-python"), Member("b", client="kafka-python")]
+    happens = [timeline.join(60_000, Member("x", instance="i", client="kafka-python"))]
+    for commit, fatal in (("none", []), ("auto", ["FENCED_INSTANCE_ID"])):
+        history = play(happens, "range", members, commit=commit)
+        assert told(history, "fatal") == fatal
+        read = timeline.deliveries_frame(history)
+        assert (read[read["member"] == "a"]["to_ms"].max() > 149_000) is not bool(fatal)
+
+
+def test_a_cooperative_member_of_kafka_python_reads_nothing_in_a_rebalance():
+    """By its source: a poll waits for the join; and as recorded its listener hears of new partitions alone."""
+    happens = [timeline.stall(60_000, "b", 30_000), timeline.join(61_000, Member("c"))]
+    for strategy, reads in (
+        ("cooperative-sticky", True),
+        ("kafka-python-cooperative-sticky", False),
+    ):
+        history = play(happens, strategy)
+        frame = timeline.watched_frame(history)
+        waits = frame[frame["time_ms"].between(70_000, 89_000)]
+        assert (waits["position"].nunique() > 1) is reads
+        calls = heard_of(history, "a", 61_000)
+        assert all(labels for _, _, labels in calls) is not reads
+
+
+def test_a_leader_of_kafka_python_joins_once_more_as_soon_as_the_only_reader_of_a_topic_is_gone():
+    """As recorded: it looks at its topics after every assignment."""
+    members = [Member("a", topics=["t"]), Member("b", topics=["t", "t2"], start_ms=1_000)]
+    topics = [Topic("t", 4), Topic("t2", 2)]
+    history = play([timeline.leave(60_000, "b")], "kafka-python-range", members, topics)
+    first, second = rounds(history, 60_000)
+    assert second - first < 1_000
+
+
+def test_a_member_of_kafka_python_that_is_late_for_its_poll_leaves_with_a_heartbeat():
+    """As recorded: its task looks when it has one to send."""
+    stalls = [timeline.stall(60_000, "b", 60_000)]
+    left = {}
+    for strategy in ("range", "kafka-python-range"):
+        history = play(stalls, strategy, max_poll_interval_ms=30_000, heartbeat_interval_ms=8_000)
+        [left[strategy]] = [e.time_ms for e in history.events if e.kind == "poll interval exceeded"]
+    assert left["range"] < 90_200 and 90_200 < left["kafka-python-range"] < 98_500
+
+
+def test_what_a_listener_of_kafka_python_hears_of_the_end():
+    """As recorded: who closes in a rebalance hears a second time of what it had; by its source, nothing is
+    heard by who unsubscribes, which commits."""
+    busy = [timeline.stall(60_000, "a", 30_000), timeline.join(61_000, Member("d"))]
+    members = [Member("a", strategies=["range"]), Member("b"), Member("c")]
+    history = play([*busy, timeline.leave(70_000, "b")], "kafka-python-range", members)
+    assert kinds_of(history, "b", 61_000) == ["revoked", "revoked"]
+    history = play([timeline.unsubscribe(60_500, "b")], "kafka-python-range")
+    assert kinds_of(history, "b", 60_000) == [] and told(history, "removed", 60_000) == ["left"]
+    assert not timeline.deliveries_frame(history)["again"].sum()
+
+
+def test_a_static_member_of_kafka_python_that_is_given_too_much_joins_with_every_poll():
+    """As recorded: the coordinator sees no change; and time goes on, whatever the latency."""
+    members = [Member(name, instance=name) for name in "ab"]
+    happens = [timeline.unsubscribe(60_000, "b"), timeline.subscribe(62_000, "b", ["t"])]
+    topics = [Topic("t", 3), Topic("t2", 3)]
+    history = play(happens, "kafka-python-range", members, topics, until=72_000, latency_ms=0)
+    assert 90 <= len(told(history, "rejoin", 62_000)) <= 110 and not rounds(history, 60_000)
+
+
+def test_kafka_python_commits_in_vain_for_a_poll():
+    """As recorded: where a topic is gone its commit before a join ends with its poll."""
+    topics = [Topic("t", 2, rate=10), Topic("t2", 2, rate=10)]
+    gone = [timeline.delete_topic(60_000, "t2")]
+    for strategy, lasts_ms in (("range", 300_000), ("kafka-python-range", 100)):
+        history = play(gone, strategy, topics=topics, until=400_000)
+        assert lasts_ms <= calls_after(history, 60_000)[0][0] - 60_000 <= lasts_ms + 100
+
+
+def test_members_of_kafka_python_with_a_pattern_rebalance_over_and_over_with_short_polls():
+    """As measured: a poll asks for the topics before it looks after the join."""
+    members = [Member(n, pattern="t.*", start_ms=700 * i) for i, n in enumerate("abc")]
+    fields = {"until": 60_000, "heartbeat_interval_ms": 1_000}
+    generations = {
+        poll_ms: sum(
+            len(
+                rounds(
+                    play(
+                        [],
+                        "kafka-python-range",
+                        members,
+                        seed=seed,
+                        poll_timeout_ms=poll_ms,
+                        **fields,
+                    )
+                )
+            )
+            for seed in range(5)
+        )
+        for poll_ms in (50, 300)
+    }
+    assert generations[50] > 10 and generations[300] == 5
+
+
+@pytest.mark.parametrize("strategies", [["server-uniform"], ["cooperative-sticky", "range"]])
+def test_what_kafka_python_does_not_run(strategies):
+    with pytest.raises(TimelineError, match="kafka-python"):
+        play([], "range", [Member("a", client="kafka-python", strategies=strategies)], until=1_000)
 
 
 def test_who_restarts_twice_before_it_is_back_is_back_once():

@@ -15,6 +15,7 @@ from assignlab.timeline.protocols import (
     aiokafka_client,
     classic_client,
     classic_coordinator,
+    kafka_python_client,
     kip848_client,
     kip848_coordinator,
     librdkafka_client,
@@ -24,6 +25,7 @@ from assignlab.timeline.protocols import (
 )
 from assignlab.timeline.scenario import (
     AIOKAFKA,
+    KAFKA_PYTHON,
     LIBRDKAFKA,
     Action,
     Member,
@@ -53,6 +55,8 @@ def client_of(world: World, coordinator: Any, member: Member, number: int) -> Co
         kind = librdkafka_client.ServerClient if in_c else kip848_client.Client
     elif runs(world, member, AIOKAFKA):
         kind = aiokafka_client.Client
+    elif runs(world, member, KAFKA_PYTHON):
+        kind = kafka_python_client.Client
     else:
         kind = librdkafka_client.Client if in_c else classic_client.Client
     return kind(world, coordinator, member, number)
@@ -107,8 +111,8 @@ def protocol_of(chosen: set[Strategy]) -> Protocol:
 
     Members of the consumer protocol may ask for different assignors of the coordinator, of one release.
     With members of the classic and others of the consumer protocol it is a group on its way from
-    one to the other. Assignors of other clients than Java's, librdkafka's and aiokafka's run in a
-    client that otherwise behaves as Java's.
+    one to the other. Assignors of sarama, franz-go, kafka-go and KafkaJS run in a client that otherwise
+    behaves as Java's.
     """
     kinds = {(strategy.membership, strategy.protocol) for strategy in chosen}
     if len(chosen) == 1 and kinds <= set(ALONE):
@@ -156,10 +160,13 @@ class Simulation:
             protocols = {strategy.protocol for strategy in proposed}
             if runs(self.world, member, AIOKAFKA) and protocols != {"eager"}:
                 raise TimelineError(f"strategies: aiokafka's members do not run {names}")
-            if runs(self.world, member, LIBRDKAFKA) and len(protocols) > 1:
-                raise TimelineError(
-                    f"strategies: {names}: librdkafka refuses eager and cooperative ones in one list"
-                )
+            if runs(self.world, member, KAFKA_PYTHON) and "server" in protocols:
+                raise TimelineError(f"strategies: kafka-python's members do not run {names}")
+            for client in (LIBRDKAFKA, KAFKA_PYTHON):
+                if runs(self.world, member, client) and len(protocols) > 1:
+                    raise TimelineError(
+                        f"strategies: {names}: {client} refuses eager and cooperative ones in one list"
+                    )
         chosen = {strategy for proposed in lists for strategy in proposed}
         coordinator, self._client = protocol_of(chosen)
         self.coordinator: Any = coordinator(self.world)

@@ -2,8 +2,9 @@
 
 After AbstractCoordinator and ConsumerCoordinator of kafka-clients 4.3.0; steps have their names.
 The broker's side is :mod:`~assignlab.timeline.protocols.classic_coordinator`; what other clients do
-otherwise is in :mod:`~assignlab.timeline.protocols.librdkafka_client` and
-:mod:`~assignlab.timeline.protocols.aiokafka_client`.
+otherwise is in :mod:`~assignlab.timeline.protocols.librdkafka_client`,
+:mod:`~assignlab.timeline.protocols.aiokafka_client` and
+:mod:`~assignlab.timeline.protocols.kafka_python_client`.
 
 Eager members give everything up before they join. Cooperative ones keep what they have, give up
 the difference afterwards, and join again if there was one.
@@ -78,6 +79,7 @@ class Client(Consumer):
         self.lost_reason, self.loss = "", "lost"
         self._beat = None
         self.beats_every_ms = self.config.heartbeat_interval_ms
+        self.commits_in_vain_ms = self.config.max_poll_interval_ms
         self._fetched = 0
         self._next_look = self._looks = 0
         self._asked_for: set[int] = set()
@@ -309,10 +311,11 @@ class Client(Consumer):
         return bool(gone.any())
 
     def _retry_commit(self) -> None:
-        """Commit until the rebalance timeout is over, or the client is no member any more; what it reads
-        of other topics is kept the first time. Its application polls on, and an eager one gets nothing."""
+        """Commit until the time for it is over (here the rebalance timeout), or the client is no member any
+        more; what it reads of other topics is kept the first time. Its application polls on, and an eager
+        one gets nothing."""
         self.commit(lambda error: None)
-        lasts_ms = self.config.max_poll_interval_ms
+        lasts_ms = self.commits_in_vain_ms
         if not self.cooperative:
             self._block()
             self.loop.last_poll = self.clock.now + lasts_ms
