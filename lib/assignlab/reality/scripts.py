@@ -566,6 +566,53 @@ def of_aiokafka() -> Iterator[Script]:
     yield handed_out(strategy)
 
 
+def of_kafka_python() -> Iterator[Script]:
+    """What members of kafka-python meet while their application is at work, in a rebalance, where topics are
+    not all members', and where they commit; and its cooperative members."""
+    strategy, cooperative = "kafka-python-range", "kafka-python-cooperative-sticky"
+    joins = happens.join(JOINS + 500, Member("d"))
+    busy = happens.stall(JOINS, "a", for_ms=5_000)
+    kept = happens.stall(JOINS, "a", for_ms=9_000)
+    closes = happens.leave(JOINS + 4_000, "b")
+    for kind, of_java in ((strategy, "range"), (cooperative, "cooperative-sticky")):
+        yield usual("join-during-stall", kind, [busy, joins], lasts_ms=JOINS + 10_000)
+        # Java's member keeps a rebalance open that those of kafka-python have joined.
+        mixed = [Member("a", strategies=[of_java]), *members("abc")[1:]]
+        name = f"close-in-rebalance.{kind}"
+        yield script(name, kind, mixed, [kept, joins, closes], lasts_ms=JOINS + 17_000)
+        name = f"stall-in-rebalance.{kind}"
+        stalls = happens.stall(JOINS + 4_000, "b", for_ms=8_000)
+        yield script(name, kind, mixed, [kept, joins, stalls], lasts_ms=JOINS + 17_000)
+        name = f"subscribe-in-rebalance.{kind}"
+        subscribes = happens.subscribe(JOINS + 4_000, "b", [f"{name}-0"])
+        yield script(name, kind, mixed, [kept, joins, subscribes], lasts_ms=JOINS + 17_000)
+        deleted = [happens.delete_topic(JOINS, f"topic-deleted-commit-auto.{kind}-1")]
+        yield with_records("topic-deleted", kind, "auto", deleted, JOINS + 20_000)
+        late = [happens.stall(JOINS, "b", for_ms=9_000)]
+        how = {"max_poll_interval_ms": 6_000}
+        yield with_records("late", kind, "auto", late, JOINS + 17_000, **how)
+        yield with_records("join", kind, "auto", [happens.join(JOINS, Member("d"))])
+        yield only_reader_leaves(kind)
+    takes_over = [happens.join(JOINS, Member("x", instance="instance-b"))]
+    yield usual("instance-taken", strategy, takes_over, static=True)
+    name = f"unsub-static.{strategy}"
+    less = [happens.unsubscribe(JOINS, "b"), happens.subscribe(JOINS + 2_000, "b", [f"{name}-0"])]
+    yield script(name, strategy, members("ab", static=True), less, lasts_ms=JOINS + 5_000)
+    name = f"static-leader-grown.{strategy}"
+    grown = [
+        happens.leave(JOINS, "a"),
+        happens.back(JOINS + 1_000, "a"),
+        happens.add_partitions(LATER, f"{name}-0", 10),
+    ]
+    yield usual("static-leader-grown", strategy, grown, static=True, **SOON)
+    yield from topics_looked_at(strategy)
+    yield topic_comes_late(strategy)
+    for what in (
+        crash, freeze, stall_too_long, static_restart, partitions_added, pattern, topic_deleted, subscribe,
+    ):  # fmt: skip
+        yield what(cooperative)
+
+
 def older_clients() -> Iterator[Script]:
     """Earlier releases of Java's client, and their members restarting with the broker's."""
     for release in ("2.8.2", "3.5.2"):
@@ -709,8 +756,8 @@ def coordinator_moves() -> Iterator[Script]:
 def all_scripts() -> Iterator[Script]:
     for some in (
         joins_and_leaves, crashes, stalls, static_members, rollouts, migrations, topics_change,
-        subscriptions, other_clients, of_librdkafka, of_aiokafka, older_clients, deliveries, backlogs,
-        coordinator_moves,
+        subscriptions, other_clients, of_librdkafka, of_aiokafka, of_kafka_python, older_clients, deliveries,
+        backlogs, coordinator_moves,
     ):  # fmt: skip
         yield from some()
 
