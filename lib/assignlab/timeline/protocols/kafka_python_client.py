@@ -31,6 +31,7 @@ class Client(classic_client.Client):
     whether nothing is read; ``takes``: whether a poll takes an assignment now; ``kept``: what an eager
     member had when it began to join."""
 
+    asks_in_poll = False
     sends_generation = False
 
     def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):
@@ -226,13 +227,13 @@ class Client(classic_client.Client):
         due = self.beats_every_ms + self.world.heartbeat_delay() + 3 * self.config.latency_ms
         self._beat = self.clock.after(due, self._heartbeat)
 
-    def _heartbeat_failed(self, error: str, generation: int) -> None:
+    def heartbeat_failed(self, error: str, generation: int) -> None:
         """Who has another process in its place sends none any more, and is told nothing."""
         if error == FENCED_INSTANCE_ID and generation == self.generation:
             self._error(error)
             cancel(self._beat)
         else:
-            super()._heartbeat_failed(error, generation)
+            super().heartbeat_failed(error, generation)
 
     def _reset(self, reason: str) -> None:
         self.told = True
