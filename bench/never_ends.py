@@ -241,5 +241,7 @@ def main(clients: list[str]) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("clients", nargs="*", help="kafka-python, sarama, librdkafka; else all")
+    parser.add_argument(
+        "clients", nargs="*", help="kafka-python, aiokafka, sarama, librdkafka; else all"
+    )
     main(parser.parse_args().clients)
