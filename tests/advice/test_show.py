@@ -339,6 +339,18 @@ def test_racks_count_where_members_and_replicas_have_them(range_3_5):
     assert (row["in_own_rack"], row["fullest"], row["emptiest"]) == (8, 3, 1)
 
 
+def test_racks_are_those_under_strategies_that_the_members_client_has():
+    text = (DATA.parent / "made" / "zones.json").read_text()
+    near = {}
+    for client, ids in (("librdkafka", "rdkafka-"), ("aiokafka", "aiokafka-0.14.0-")):
+        told = show.data(json.loads(text.replace("billing-", ids)))["racks"]
+        assert all(row["strategy"].startswith((client, "server-")) for row in told)
+        near |= {row["strategy"]: row["in_own_rack"] for row in told}
+    assert near["librdkafka-range"] == 5 and near["librdkafka-cooperative-sticky"] == 6
+    assert near["aiokafka-range"] == near["aiokafka-sticky"] == 4
+    assert not any(row["strategy"].startswith("server-") for row in told)  # it has no KIP-848
+
+
 def test_texts_that_name_no_subscriptions_are_read_by_what_strategies_promise():
     told = (*CAME_WITH, inference.ROCKETMQ)
     promising = {name for name in told if PER_TOPIC & {*assignors.get(name).promises}}

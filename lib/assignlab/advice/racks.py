@@ -4,6 +4,7 @@ from collections import defaultdict
 
 from assignlab import assignors
 from assignlab.advice.alike import releases
+from assignlab.advice.clients import client_of, lacks
 from assignlab.advice.report import Table
 from assignlab.advice.subject import CLASSIC, SERVER, Subject
 from assignlab.assignors.strategy import Strategy
@@ -19,7 +20,9 @@ COLUMNS = ("strategy", "releases", "in own rack", "fullest", "emptiest")
 def racks(subject: Subject) -> tuple[list[str], list[Table]]:
     """(sentences, tables); none of them where members or replicas have no racks.
 
-    Releases of one strategy that leave the group alike share a row. Sticky ones keep what is held.
+    The strategies are those of the members' client, Java's where none is known, and the coordinator's
+    if it has them. Releases of one strategy that leave the group alike share a row. Sticky ones keep
+    what is held.
     """
     group = subject.group
     if group.members.racks is None or group.topics.racks is None:
@@ -31,10 +34,11 @@ def racks(subject: Subject) -> tuple[list[str], list[Table]]:
         " replica.selector.class allows it (KIP-392), else from the leader."
     )
     alike: dict[tuple, list[Strategy]] = defaultdict(list)
+    systems = client_of(subject) or CLASSIC, SERVER
     asked = [
         strategy
         for strategy in assignors.strategies().values()
-        if strategy.system in (CLASSIC, SERVER) and not strategy.shares
+        if strategy.system in systems and not strategy.shares and not lacks(subject, strategy)
     ]
     for strategy in asked:
         try:
