@@ -1824,6 +1824,18 @@ def test_a_position_is_known_after_the_fetch_that_was_out():
     assert 10_000 < read - begins < 16_000
 
 
+@pytest.mark.parametrize("strategy, first", [(EAGER, 2), (SERVER, 2), ("librdkafka-range", 0)])
+def test_what_was_never_committed_is_read_before_what_was(strategy, first):
+    actions = [timeline.leave(20_000, "a"), timeline.add_partitions(22_000, "t", 3)]
+    actions += [timeline.back(40_000, "a")]
+    members = [Member("a", processing_ms=4)]
+    fields = {"members": members, "topics": [Topic("t", 2, rate=10)], "commit": "after"}
+    until = play(actions, strategy, **fields).ownership()["from_ms"].max() + 600
+    read = timeline.deliveries_frame(play(actions, strategy, until=int(until), **fields))
+    read = read[(read["from_ms"] > 40_000) & (read["to_offset"] > read["from_offset"])]
+    assert set(read["partition"]) == {first}
+
+
 @pytest.mark.parametrize("named", ["ab", "b"])
 def test_who_misses_a_topic_sees_soon_what_becomes_of_the_others(named):
     """As recorded: members, and the leader of one, ask for it all the time."""

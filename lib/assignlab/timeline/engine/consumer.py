@@ -12,7 +12,7 @@ from assignlab.timeline.config import COMMITS, TimelineError
 from assignlab.timeline.engine import poll_loop
 from assignlab.timeline.engine.clock import cancel
 from assignlab.timeline.engine.history import Ownership
-from assignlab.timeline.engine.log import EMPTY, Delivery
+from assignlab.timeline.engine.log import EMPTY, NO_OFFSET, Delivery
 from assignlab.timeline.engine.poll_loop import (
     NEVER,
     NOT_OUT,
@@ -43,6 +43,9 @@ class Consumer:
     """Whether it sees soon what becomes of any topic that it asks for."""
     commits_by_timer = False
     """Whether automatic commits are made by a timer, whatever the application does, and not by its polls."""
+    reads_new_first = False
+    """Whether it fetches from partitions that have a committed offset once it has, of those taken with
+    them, read from the others: Java's asks whether such offsets are still in the log (KIP-320)."""
     asks_again: tuple[str, ...] = ()
     """Answers of a broker without the group: the client looks for the right one and asks again."""
 
@@ -372,7 +375,17 @@ class Consumer:
 
     def offsets_are_here(self, partitions: np.ndarray, taken: int) -> None:
         """The committed offsets of what was taken are known."""
-        self.at_poll(self._begin, partitions, taken)
+        new = self.log.committed[partitions] == NO_OFFSET
+        if self.reads_new_first and new.any() and not new.all():
+            self.at_poll(self._begin_anew, partitions[new], partitions[~new], taken)
+        else:
+            self.at_poll(self._begin, partitions, taken)
+
+    def _begin_anew(self, new: np.ndarray, others: np.ndarray, taken: int) -> None:
+        """What has no committed offset is fetched first, the others with the next fetch."""
+        self._begin(new, taken)
+        begin = self.at_poll, self._begin, others, taken
+        self.clock.after(0, self.in_time, self.when_metadata_is_here, *begin)
 
     def _begin(self, partitions: np.ndarray, taken: int) -> None:
         """In poll, the committed offsets are here: start, with what is still held since then."""

@@ -23,6 +23,7 @@ class Client(classic_client.Client):
     """A consumer of aiokafka. ``proposed``: its strategies, of which its JoinGroup lists ``strategies``;
     ``closes``: whether it closes when its join is over."""
 
+    reads_new_first = False
     asks_in_poll = False
     sends_generation = False
     notices_long_freeze = False

@@ -48,6 +48,7 @@ class Client(Consumer):
     """A consumer that speaks the classic protocol."""
 
     asks_again = UNREACHED
+    reads_new_first = True
     sends_generation = True
     """Whether it says which generation it was in last when it joins: Java's since 3.4 (KIP-792)."""
     notices_long_freeze = True

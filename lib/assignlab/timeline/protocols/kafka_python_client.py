@@ -31,6 +31,7 @@ class Client(classic_client.Client):
     whether nothing is read; ``takes``: whether a poll takes an assignment now; ``kept``: what an eager
     member had when it began to join."""
 
+    reads_new_first = False
     asks_in_poll = False
     sends_generation = False
 

@@ -43,6 +43,7 @@ class Client(Consumer):
     """A consumer that speaks the consumer protocol. ``generation`` is its member epoch."""
 
     asks_again = UNREACHED
+    reads_new_first = True
     counts_commits_anew = True
     """Whether what it is given begins its auto commits anew (signalReconciliationCompleting)."""
     looks_again_ms = 100

@@ -44,6 +44,7 @@ class Client(classic_client.Client):
     last sent a JoinGroup.
     """
 
+    reads_new_first = False
     asks_in_poll = False
     sends_generation = False  # its strategies do, with what is owned
     notices_long_freeze = False
@@ -384,6 +385,7 @@ class Client(classic_client.Client):
 class ServerClient(kip848_client.Client):
     """A consumer of librdkafka under KIP-848."""
 
+    reads_new_first = False
     counts_commits_anew = False
     looks_again_ms = 0
 
