@@ -2,12 +2,16 @@
 
 import json
 import re
+from types import SimpleNamespace
 
 import pytest
 
 from assignlab.errors import UnknownName
 from assignlab.jvm.names import Names
-from assignlab.reality import beside, known, recording, scripts
+from assignlab.proof.originals import OriginalsUnavailable
+from assignlab.reality import beside, known, record, recording, scripts
+from assignlab.reality.hosts import JAVA, Client
+from assignlab.timeline.scenario import Member, leave
 
 RECORDED = recording.all_of()
 MOVES = "coordinator_moves"
@@ -174,3 +178,17 @@ def test_javas_members_run_what_their_release_has():
     names = ["sticky", "range@2.5.1", "librdkafka-range", "server-uniform"]
     played = ["sticky@2.8.2", "range@2.5.1", "librdkafka-range", "server-uniform@2.8.2"]
     assert recording.strategies_of({"broker": "2.8.2", "strategies": names}) == played
+
+
+def test_who_leaves_for_good_is_recorded_as_it_is():
+    told = []
+    run = SimpleNamespace(
+        members={"a": Member("a", instance="i")},
+        _client=lambda member: Client(JAVA, "4.4.0"),
+        _do=lambda action, do, **values: told.append((do, values)),
+    )
+    record.ACTIONS["leave"](run, leave(1_000, "a", for_good=True))
+    assert told == [("close", {"for_good": True})]
+    run._client = lambda member: Client("librdkafka", "2.15.1")
+    with pytest.raises(OriginalsUnavailable, match="librdkafka 2.15.1: its static members"):
+        record.ACTIONS["leave"](run, leave(1_000, "a", for_good=True))

@@ -331,6 +331,13 @@ class Run:
     def _join(self, action: Action) -> int:
         return self._prepare_and_start(action["member"])
 
+    def _leave(self, action: Action) -> int:
+        member, for_good = self.members[str(action.member)], action.get("for_good", False)
+        client = self._client(member)
+        if for_good and member.instance is not None and client.name != JAVA:
+            raise OriginalsUnavailable(f"{client}: its static members cannot leave for good")
+        return self._do(action, "close", for_good=for_good)
+
     def _back(self, action: Action) -> int:
         name = str(action.member)
         if name in self.own:
@@ -389,7 +396,7 @@ def steps_of(action: Action) -> list[Action]:
 
 ACTIONS: dict[str, Callable[[Run, Action], int]] = {
     "join": Run._join,
-    "leave": lambda run, action: run._do(action, "close"),
+    "leave": Run._leave,
     "crash": Run._crash,
     "return": Run._back,
     "freeze": Run._freeze,

@@ -4,6 +4,10 @@ package assignlab.oracle.reality;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.MemberToRemove;
+import org.apache.kafka.clients.admin.RemoveMembersFromConsumerGroupOptions;
+import org.apache.kafka.clients.consumer.CloseOptions;
 import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -15,6 +19,7 @@ import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.KafkaException;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.FencedInstanceIdException;
 import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
@@ -43,6 +48,7 @@ final class Member extends Thread implements ConsumerRebalanceListener {
 
     private final String key;
     private final JsonNode start;
+    private final Admin admin;
     private final Duration pollFor;
     private final String commits;
     private final long processingNanos;
@@ -55,11 +61,12 @@ final class Member extends Thread implements ConsumerRebalanceListener {
     private boolean subscribed;
     private boolean open = true;
 
-    Member(String key, JsonNode start) {
+    Member(String key, JsonNode start, Admin admin) {
         super(key);
         setDaemon(true);
         this.key = key;
         this.start = start;
+        this.admin = admin;
         this.pollFor = Duration.ofMillis(start.path("poll_ms").asLong(50));
         this.commits = start.path("commit").asText();
         this.processingNanos = (long) (start.path("processing_ms").asDouble() * 1_000_000);
@@ -101,7 +108,7 @@ final class Member extends Thread implements ConsumerRebalanceListener {
         }
     }
 
-    private void poll() throws InterruptedException {
+    private void poll() throws Exception {
         ConsumerRecords<byte[], byte[]> records = ConsumerRecords.empty();
         try {
             records = consumer.poll(pollFor);
@@ -153,13 +160,18 @@ final class Member extends Thread implements ConsumerRebalanceListener {
         }
     }
 
-    /** Whether a commit of all positions counts; the exception is told if it does not. */
+    /**
+     * Whether a commit of all positions counts; the exception is told if it does not. That another process
+     * has the instance id is the end of this one.
+     */
     private boolean commit() {
         try {
             consumer.commitSync();
             return true;
         } catch (KafkaException refused) {
             Members.tell(event("refused").put("error", refused.getClass().getSimpleName()));
+            if (refused instanceof FencedInstanceIdException)
+                throw refused;
             return false;
         }
     }
@@ -172,7 +184,7 @@ final class Member extends Thread implements ConsumerRebalanceListener {
     }
 
     /** One record after the other; which ones is told as ranges of offsets, before a crash could hide much. */
-    private void process(ConsumerRecords<byte[], byte[]> records) throws InterruptedException {
+    private void process(ConsumerRecords<byte[], byte[]> records) throws Exception {
         long due = System.nanoTime();
         long told = due;
         for (ConsumerRecord<byte[], byte[]> record : records) {
@@ -210,12 +222,12 @@ final class Member extends Thread implements ConsumerRebalanceListener {
         Members.tell(event);
     }
 
-    private void execute(JsonNode command) throws InterruptedException {
+    private void execute(JsonNode command) throws Exception {
         String what = command.get("do").asText();
         Members.tell(event("does").put("what", what));
         switch (what) {
             case "close" -> {
-                consumer.close(Duration.ofSeconds(10));
+                close(command.path("for_good").asBoolean());
                 open = false;
                 Members.tell(Members.event("closed").put("key", key));
             }
@@ -227,6 +239,26 @@ final class Member extends Thread implements ConsumerRebalanceListener {
             }
             case "enforce" -> consumer.enforceRebalance();
             default -> throw new IllegalArgumentException(what);
+        }
+    }
+
+    /** Static members stay in the group, but for good: clients since 4.1 leave it, others are removed. */
+    private void close(boolean forGood) throws Exception {
+        Duration within = Duration.ofSeconds(10);
+        if (!forGood) {
+            consumer.close(within);
+            return;
+        }
+        try {
+            consumer.close(CloseOptions.timeout(within)
+                    .withGroupMembershipOperation(CloseOptions.GroupMembershipOperation.LEAVE_GROUP));
+        } catch (NoClassDefFoundError earlier) {
+            consumer.close(within);
+            JsonNode settings = start.get("settings");
+            if (settings.has("group.instance.id"))
+                admin.removeMembersFromConsumerGroup(settings.get("group.id").asText(),
+                        new RemoveMembersFromConsumerGroupOptions(Set.of(new MemberToRemove(
+                                settings.get("group.instance.id").asText())))).all().get();
         }
     }
 

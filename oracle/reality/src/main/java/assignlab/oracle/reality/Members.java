@@ -40,6 +40,7 @@ import java.util.stream.Collectors;
  *                                                                     or "broker_pattern"
  * {"do": "start", "key": "1/a"}
  * {"do": "close" | "stall" | "subscribe" | "unsubscribe" | "enforce", "key": "1/a", ...}
+ * {"do": "close", "key": "1/a", "for_good": true}      static members leave the group, too
  * {"do": "produce", "key": "1", "rates": {"t": 25}}      records a second and partition
  * {"do": "flow", "key": "1", "from": 1700000000000}
  * {"do": "stop", "key": "1"}
@@ -92,7 +93,7 @@ public final class Members {
         String key = command.path("key").asText();
         switch (command.get("do").asText()) {
             case "prepare" -> {
-                Member member = new Member(key, command);
+                Member member = new Member(key, command, admin);
                 members.put(key, member);
                 member.start();
             }
