@@ -180,6 +180,16 @@ def test_javas_members_run_what_their_release_has():
     assert recording.strategies_of({"broker": "2.8.2", "strategies": names}) == played
 
 
+def test_what_clients_decide_follows_their_release_and_what_brokers_do_theirs():
+    about = {"broker": "4.4.0", "broker_settings": {}, "settings": {}}
+    config = beside.config_of(about | {"client": "kafka-clients 4.1.2, librdkafka 2.15.1"})
+    assert config.poll_wakes == "timeout" and config.group_consumer_empty_is_assigned
+    config = beside.config_of(about | {"client": "kafka-clients 4.1.2, kafka-clients 4.4.0"})
+    assert config.poll_wakes == "backoff"
+    config = beside.config_of(about | {"broker": "3.3.2", "client": "kafka-clients 4.4.0"})
+    assert config.retry_backoff_max_ms == 1_000 and not config.group_coordinator_new_enable
+
+
 def test_who_leaves_for_good_is_recorded_as_it_is():
     told = []
     run = SimpleNamespace(

@@ -1905,6 +1905,16 @@ def test_who_misses_a_topic_asks_soon_again_when_something_has_changed():
     assert max(found) <= 250 and len(found) > 1
 
 
+@pytest.mark.parametrize("strategy, ever_later", [("range", True), ("range@3.3.2", False)])
+def test_clients_ask_ever_later_for_a_missing_topic_since_3_7(strategy, ever_later):
+    found = []
+    for at in range(30_000, 40_000, 500):
+        created = [timeline.create_topic(at, Topic("late", 2, rate=10))]
+        history = play(created, strategy, [Member("a", topics=["late"])], until=at + 9_000)
+        found.append(rounds(history, at)[0] - at)
+    assert (max(found) > 200) == ever_later and max(found) <= 1_100
+
+
 @pytest.mark.parametrize("strategy", ["range", COOPERATIVE])
 def test_who_subscribes_again_while_its_join_waits_is_no_member_twice(strategy):
     """As recorded: the next JoinGroup goes out when the first is answered; nobody waits for a session."""

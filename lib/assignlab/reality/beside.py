@@ -33,10 +33,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from assignlab.reality.hosts import JAVA
 from assignlab.reality.recording import Got, Recording, scenario_of, strategies_of
 from assignlab.reality.scripts import is_server
 from assignlab.timeline import deliveries_frame, run
-from assignlab.timeline.config import Config, defaults
+from assignlab.timeline.config import OF_CLIENTS, Config, defaults
 from assignlab.timeline.engine.history import History
 from assignlab.timeline.measure import lost_records
 
@@ -217,10 +218,15 @@ def _predicted(history: History) -> list[Told]:
 
 
 def config_of(recording: Recording, drift_ms: int = 0) -> Config:
-    """The settings of a recorded group."""
+    """The settings of a recorded group; of those that Java's client decides, as its release has them,
+    where all are of one."""
+    told = [client.split() for client in recording["client"].split(", ")]
+    java = [release for name, release in told if name == JAVA]
+    clients = defaults(java[0] if len(java) == 1 else recording["broker"])
     known = vars(Config())
     broker = {name.replace(".", "_"): value for name, value in recording["broker_settings"].items()}
     settings = {name: value for name, value in broker.items() if name in known}
+    settings |= {name: getattr(clients, name) for name in OF_CLIENTS}
     settings |= {"commit": "none"} | recording["settings"] | {"heartbeat_drift_ms": drift_ms}
     settings["poll_timeout_ms"] = 50  # as the recorded members poll
     settings["start_spread_ms"] = CONNECT_MS

@@ -291,6 +291,13 @@ CHANGES: Mapping[str, Mapping[str, Mapping[str, object]]] = MappingProxyType(
 """Which defaults changed in which release: system -> first release -> setting -> value."""
 
 
+OF_CLIENTS = (
+    "session_timeout_ms", "max_poll_interval_ms", "max_poll_records", "fetch_max_wait_ms",
+    "auto_commit_interval_ms", "retry_backoff_max_ms", "poll_wakes", "auto_commit_ahead_percent",
+)  # fmt: skip
+"""What of :data:`CHANGES` the release of Kafka's client decides, whatever the broker's is."""
+
+
 def defaults(release: str = NEWEST_LINE, system: str = "kafka", **settings) -> Config:
     """The settings that a release of a system has by default, changed by ``settings``.
 

@@ -138,6 +138,8 @@ class Client(Consumer):
         """Until when a client waits that keeps asking for topics which are not there: twice as long each time
         that nothing has changed, give or take a fifth (Metadata.timeToAllowUpdate)."""
         step, most = self.config.retry_backoff_ms, self.config.retry_backoff_max_ms
+        if self._is_before("3.7"):
+            most = step
         if not self.keeps_asking:
             return step
         while self._next_look <= self.clock.now:
