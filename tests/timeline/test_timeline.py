@@ -1771,6 +1771,21 @@ def test_commits_keep_a_classic_session_alive():
         assert 90_000 <= removed_at(SERVER, **fields) <= 95_000
 
 
+def test_what_a_coordinator_gathers_refuses_what_is_committed_meanwhile():
+    """As recorded on 4.1.2 with 60 ms, where nearly every new epoch costs a commit of 25 a second."""
+    known = [timeline.defaults(r).group_coordinator_append_linger_ms for r in ("3.9", "4.1", "4.2")]
+    assert known == [0, 5, 0]
+    actions = [timeline.join(60_000 + 9_000 * i, Member(f"m{i}")) for i in range(5)]
+    refused = []
+    for linger_ms in (0, 60):
+        config = timeline.defaults(
+            "4.1", commit="after", group_coordinator_append_linger_ms=linger_ms
+        )
+        scenario = Scenario([Topic("t", 12, rate=25)], [Member("a")], actions, 120_000)
+        refused.append(len(told(timeline.run(scenario, config, SERVER, 1), "commit refused")))
+    assert refused[0] <= 3 and refused[1] >= 8
+
+
 def test_a_changed_subscription_waits_for_the_next_heartbeat():
     topics = [Topic("t", 4, rate=10), Topic("u", 4, rate=10)]
     found = set()
@@ -3050,6 +3065,7 @@ def test_defaults_of_releases():
         timeline.defaults("0.7", system="metaq")
     assert timeline.defaults("4.1").group_consumer_assignment_interval_ms == 0
     preview = {"group_coordinator_new_enable": False, "group_consumer_migration_policy": "disabled"}
+    preview |= {"group_coordinator_append_linger_ms": 0}
     assert timeline.defaults("3.9") == replace(timeline.defaults("4.0.0"), **preview)
     assert timeline.defaults() == Config()
     for line, last in (("0.10", "0.10.2.2"), ("4.0", "4.0.2"), ("3.9", "3.9.2")):

@@ -95,7 +95,9 @@ class Config(Given):
     ``isolation_level``: how the readers of the outputs see aborted transactions.
 
     Coordinator: ``group_initial_rebalance_delay_ms``; ``group_coordinator_new_enable``: the one in
-    Java, as since 4.0, else the one in Scala. No setting of Kafka's but a change of 3.2:
+    Java, as since 4.0, else the one in Scala; ``group_coordinator_append_linger_ms``: how long it gathers
+    what it writes before it answers a KIP-848 heartbeat, 0 for what Kafka calls -1. No setting of
+    Kafka's but a change of 3.2:
     ``group_static_leader_leads``, whether a static leader that is back in time goes on to lead; before,
     nobody watches the topics until the next rebalance (KAFKA-13435). KIP-848: ``group_consumer_*``. A
     change of 4.3: ``group_consumer_older_epochs``, whether a commit with an older member
@@ -149,6 +151,7 @@ class Config(Given):
 
     group_initial_rebalance_delay_ms: int = 3_000
     group_coordinator_new_enable: bool = True
+    group_coordinator_append_linger_ms: int = 0
     group_static_leader_leads: bool = True
     group_consumer_heartbeat_interval_ms: int = 5_000
     group_consumer_session_timeout_ms: int = 45_000
@@ -235,6 +238,7 @@ CHANGES: Mapping[str, Mapping[str, Mapping[str, object]]] = MappingProxyType(
                 "retry_backoff_max_ms": 100,
                 "group_initial_rebalance_delay_ms": 0,
                 "group_coordinator_new_enable": False,
+                "group_coordinator_append_linger_ms": 0,
                 "group_static_leader_leads": False,
                 "group_consumer_migration_policy": "disabled",
                 "group_consumer_assignment_interval_ms": 0,
@@ -259,10 +263,15 @@ CHANGES: Mapping[str, Mapping[str, Mapping[str, object]]] = MappingProxyType(
             "3.7": {"retry_backoff_max_ms": 1_000},
             "4.0": {
                 "group_coordinator_new_enable": True,
+                "group_coordinator_append_linger_ms": 5,
                 "group_consumer_migration_policy": "bidirectional",
             },
             "4.0.1": {"group_consumer_knows_topics": True},
-            "4.2": {"poll_wakes": "at once", "auto_commit_ahead_percent": 50},
+            "4.2": {
+                "group_coordinator_append_linger_ms": 0,
+                "poll_wakes": "at once",
+                "auto_commit_ahead_percent": 50,
+            },
             "4.2.2": {"group_consumer_refuses_classic": True},
             "4.3": {
                 "group_consumer_refuses_classic": False,

@@ -78,6 +78,7 @@ class Coordinator(Hosted):
         self.static: dict[str, str] = {}
         self.group_epoch = self.assignment_epoch = world.config.group_consumer_new_epoch
         self.assigned_at: int | None = None
+        self._written_at = 0
         self.resolved: dict[str, tuple[int, ...]] = {}
         self._patterns = any(m.pattern is not None for m in world.scenario.versions)
         self._resolved_at = -REGEX_REFRESH_AT_LEAST_MS - 1
@@ -115,7 +116,19 @@ class Coordinator(Hosted):
         self._session_lasts(member)
         full = epoch == JOINING_EPOCH or (subscription is not None and owned is not None)
         moved = full or not np.array_equal(before, member.assigned)
-        self.answer(client, client.answered, None, member.epoch, member.assigned if moved else None)
+        answer = None, member.epoch, member.assigned if moved else None
+        if moved or epoch != member.epoch:
+            self._write()
+        if self._written_at > self.clock.now:
+            self.clock.at(self._written_at, self.answer, client, client.answered, *answer)
+        else:
+            self.answer(client, client.answered, *answer)
+
+    def _write(self) -> None:
+        """What a heartbeat changes counts from now on; it is answered when that is written, with what else
+        is to be written by then (CoordinatorRuntime). Where nobody commits, nobody sees the difference."""
+        if self._written_at <= self.clock.now and self.config.commit != "none":
+            self._written_at = self.clock.now + self.config.group_coordinator_append_linger_ms
 
     def _validate(self, client, member_id: str, epoch: int, owned) -> str | None:
         if client.instance is not None and client.instance in self.static:
