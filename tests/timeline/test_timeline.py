@@ -1771,6 +1771,21 @@ def test_commits_keep_a_classic_session_alive():
         assert 90_000 <= removed_at(SERVER, **fields) <= 95_000
 
 
+@pytest.mark.parametrize("poll_ms, late", [(3_000, {0, 1_000}), (50, {0})])
+def test_a_long_poll_sees_what_a_heartbeat_brings_at_once_or_with_the_next(poll_ms, late):
+    """As recorded on 4.0.1 and 4.1.2, each every other time or so."""
+    config = timeline.defaults(
+        "4.1", poll_timeout_ms=poll_ms, group_consumer_heartbeat_interval_ms=1_000
+    )
+    scenario = Scenario([Topic("t", 4)], [Member("a")], [], 5_000)
+    given = set()
+    for seed in range(20):
+        events = timeline.run(scenario, config, SERVER, seed).events
+        [at] = [e.time_ms for e in events if e.kind == "assigned"]
+        given.add(at // 100 * 100)
+    assert given == late
+
+
 def test_what_a_coordinator_gathers_refuses_what_is_committed_meanwhile():
     """As recorded on 4.1.2 with 60 ms, where nearly every new epoch costs a commit of 25 a second."""
     known = [timeline.defaults(r).group_coordinator_append_linger_ms for r in ("3.9", "4.1", "4.2")]

@@ -301,9 +301,14 @@ class Client(Consumer):
             self.clock.at(self._next_look(), self.in_time, self.at_poll, call, *args)
 
     def _next_look(self) -> int:
-        """When an application that waits in poll for records stops to do so for a moment."""
+        """When an application that waits in poll for records stops to do so for a moment. A long poll does
+        so for every heartbeat, and sees the answer then or with the next one, as drawn: both were
+        recorded."""
         now, loop, timeout = self.clock.now, self.loop, self.config.poll_timeout_ms
         if self.config.poll_wakes == "at once" or timeout == 0:
+            return now
+        is_long = self.config.poll_wakes == "timeout" and timeout > self.config.retry_backoff_ms
+        if is_long and self.world.tossed():
             return now
         waited = self.waited_in_poll()
         ends = now - waited + timeout
