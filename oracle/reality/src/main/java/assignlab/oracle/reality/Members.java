@@ -110,6 +110,7 @@ public final class Members {
                 int partitions = command.get("partitions").asInt();
                 admin.createPartitions(Map.of(topic, NewPartitions.increaseTo(partitions)))
                         .all().get();
+                writers.values().forEach(writer -> writer.grown(topic, partitions));
                 tell(event("grown").put("topic", topic).put("partitions", partitions));
             }
             case "delete" -> {

@@ -6,9 +6,9 @@ import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Properties;
+import java.util.concurrent.CopyOnWriteArrayList;
 
 /**
  * Writes records evenly: every partition of a topic gets the same number a second, the first of them when
@@ -19,7 +19,7 @@ final class Writer extends Thread {
     }
 
     private final KafkaProducer<byte[], byte[]> producer;
-    private final List<Topic> topics = new ArrayList<>();
+    private final List<Topic> topics = new CopyOnWriteArrayList<>();
     private long from;
 
     Writer(String key, String bootstrap, JsonNode rates) {
@@ -33,6 +33,12 @@ final class Writer extends Thread {
         rates.properties().forEach(rate -> topics.add(new Topic(rate.getKey(),
                 producer.partitionsFor(rate.getKey()).size(), rate.getValue().asDouble())));
         Members.tell(Members.event("produces").put("key", key));
+    }
+
+    /** A topic has so many partitions from now on; new ones get records, too. */
+    void grown(String name, int partitions) {
+        topics.replaceAll(topic ->
+                topic.name.equals(name) ? new Topic(name, partitions, topic.rate) : topic);
     }
 
     void flow(long first) {
