@@ -1866,6 +1866,20 @@ def test_what_was_never_committed_is_read_before_what_was(strategy, first):
     assert set(read["partition"]) == {first}
 
 
+@pytest.mark.parametrize("strategy", [EAGER, SERVER])
+def test_what_was_committed_is_fetched_when_a_first_batch_of_the_others_is_taken(strategy):
+    actions = [timeline.leave(20_000, "a"), timeline.add_partitions(22_000, "t", 3)]
+    scenario = Scenario(
+        [Topic("t", 2, rate=10)], [Member("a", processing_ms=4)],
+        [*actions, timeline.back(40_000, "a")], 47_000, watch=[("t", 0)], sample_ms=50,
+    )  # fmt: skip
+    config = Config(auto_offset_reset="earliest", commit="after")
+    history = timeline.run(scenario, config, strategy)
+    since = history.ownership()["from_ms"].max()
+    committed = measure.first_watched(history).query("time_ms > 40_000")["committed"].unique()
+    assert since / 100 - 1 <= committed[1] < since / 100 + 3
+
+
 @pytest.mark.parametrize("named", ["ab", "b"])
 def test_who_misses_a_topic_sees_soon_what_becomes_of_the_others(named):
     """As recorded: members, and the leader of one, ask for it all the time."""

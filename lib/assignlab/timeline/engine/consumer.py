@@ -44,8 +44,8 @@ class Consumer:
     commits_by_timer = False
     """Whether automatic commits are made by a timer, whatever the application does, and not by its polls."""
     reads_new_first = False
-    """Whether it fetches from partitions that have a committed offset once it has, of those taken with
-    them, read from the others: Java's asks whether such offsets are still in the log (KIP-320)."""
+    """Whether it fetches from partitions that have a committed offset when it takes the first batch of
+    the others: Java's asks whether such offsets are still in the log (KIP-320)."""
     asks_again: tuple[str, ...] = ()
     """Answers of a broker without the group: the client looks for the right one and asks again."""
 
@@ -384,7 +384,7 @@ class Consumer:
     def _begin_anew(self, new: np.ndarray, others: np.ndarray, taken: int) -> None:
         """What has no committed offset is fetched first, the others with the next fetch."""
         self._begin(new, taken)
-        begin = self.at_poll, self._begin, others, taken
+        begin = self._begin, others, taken
         self.clock.after(0, self.in_time, self.when_metadata_is_here, *begin)
 
     def _begin(self, partitions: np.ndarray, taken: int) -> None:
