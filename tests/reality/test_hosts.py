@@ -5,8 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from assignlab.proof import bridges
 from assignlab.proof.originals import OriginalsUnavailable
-from assignlab.reality.hosts import JAVA, Client, Host, Inbox
+from assignlab.reality.hosts import JAVA, PINNED, SARAMA, Client, Host, Inbox
 from assignlab.reality.record import ACTIONS, Place, Run
 from assignlab.reality.scripts import USUAL, Script
 from assignlab.timeline import Member, Scenario, Topic, coordinator_moves, join
@@ -54,6 +55,13 @@ def test_a_process_that_is_gone_is_named_and_can_be_closed():
         host._process.wait()
         with pytest.raises(OriginalsUnavailable, match=r"librdkafka 2\.11\.1: its process is gone"):
             host.tell("start", key="a")
+
+
+def test_without_go_there_are_no_members_of_sarama(monkeypatch):
+    monkeypatch.setattr(bridges, "_newer", lambda *_: False)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(OriginalsUnavailable, match="sarama: go is not on the PATH"):
+        Client(SARAMA, PINNED[SARAMA]).command()
 
 
 def test_whatever_the_timeline_plays_is_recorded_too():

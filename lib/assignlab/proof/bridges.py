@@ -61,9 +61,11 @@ def build_aiokafka(folder: Path, target: Path, release: str) -> list[str]:
     return build_python(folder, target, release, "aiokafka", *AIOKAFKA_NEEDS)
 
 
-def build_go(folder: Path, target: Path, release: str, module: str | None = None) -> list[str]:
+def build_go(
+    folder: Path, target: Path, release: str, module: str | None = None, file: Path | None = None
+) -> list[str]:
     """One program for all Go clients; ``go.mod`` pins their releases. Another release of ``module``
-    than the pinned one makes a program of its own."""
+    than the pinned one makes a program of its own. ``file``: another program, with the same pins."""
     program, pins = target / "bridge", folder / "go.mod"
     others: list[str] = []
     if module is not None and f"{module} v{release}\n" not in pins.read_text("utf-8"):
@@ -73,8 +75,8 @@ def build_go(folder: Path, target: Path, release: str, module: str | None = None
         )
         shutil.copy(folder / "go.sum", pins.with_suffix(".sum"))
         others = ["-mod=mod", f"-modfile={pins}"]
-    if not _newer(program, *folder.glob("*.go"), folder / "go.mod"):
-        _run(["go", "build", *others, "-o", str(program), "."], folder)
+    if not _newer(program, *([file] if file else folder.glob("*.go")), folder / "go.mod"):
+        _run(["go", "build", *others, "-o", str(program), str(file or ".")], folder)
     return [str(program)]
 
 

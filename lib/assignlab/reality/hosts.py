@@ -3,7 +3,7 @@ and telling what happens to their members.
 
 Members that share a process are cheap; one that is to crash or to freeze has a process of its own,
 which a signal ends or stops. The other side is ``oracle/reality``: ``Members.java`` for Java's
-clients, ``members.py`` for librdkafka, kafka-python and aiokafka.
+clients, ``members.py`` for librdkafka, kafka-python and aiokafka, ``members.go`` for Sarama.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ from assignlab.proof.originals import (
     one_build_at_a_time,
 )
 
-JAVA = "kafka-clients"
+JAVA, SARAMA = "kafka-clients", "sarama"
 IN_JAVA = System(
     module="reality",
     main="assignlab.oracle.reality.Members",
@@ -41,15 +41,17 @@ PACKAGES = {
     "aiokafka": ("aiokafka", *bridges.AIOKAFKA_NEEDS),
 }
 """The clients in Python: name -> the package that brings it, in the same release, and what that needs."""
-PINNED = {name: system.release for system in SYSTEMS if (name := system.module) in PACKAGES}
-"""Their releases: those of their assignors here."""
+PINNED = {
+    name: system.release for system in SYSTEMS if (name := system.module) in {*PACKAGES, SARAMA}
+}
+"""The other clients' releases: those of their assignors here."""
 WAITS_S = 120
 
 Event = dict[str, Any]
 
 
 class Client(NamedTuple):
-    """A client: :data:`JAVA` or one of :data:`PACKAGES`, and its release."""
+    """A client: :data:`JAVA` or one of :data:`PINNED`, and its release."""
 
     name: str
     release: str
@@ -66,6 +68,9 @@ class Client(NamedTuple):
         with one_build_at_a_time():
             target.mkdir(parents=True, exist_ok=True)
             try:
+                if self.name == SARAMA:
+                    pins, file = PROJECT / "clients" / "go", folder / "members.go"
+                    return bridges.build_go(pins, target, self.release, file=file)
                 python, _ = bridges.build_python(folder, target, self.release, *PACKAGES[self.name])
             except bridges.BridgeFailed as failed:
                 raise OriginalsUnavailable(f"{self.name}: {failed}") from failed

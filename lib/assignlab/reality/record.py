@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from assignlab import assignors
 from assignlab.proof.originals import OriginalsUnavailable
 from assignlab.reality.broker import Broker
-from assignlab.reality.hosts import JAVA, Client, Event, Host, Inbox
+from assignlab.reality.hosts import JAVA, SARAMA, Client, Event, Host, Inbox
 from assignlab.reality.recording import Got, Recording, member_values, merged, told_of
 from assignlab.reality.scripts import Script, is_server
 from assignlab.timeline.scenario import Action, Member, Topic, back, leave
@@ -104,7 +104,7 @@ def _warm_topic(client: Client) -> str:
 def _warm_up(place: Place, client: Client, host: Host) -> None:
     """A group that nobody records: the process has loaded its code, the broker its topics."""
     topic = _warm_topic(client)
-    old = place.broker.release.startswith("3.") or client.name in ("kafka-python", "aiokafka")
+    old = place.broker.release.startswith("3.") or client.name not in (JAVA, "librdkafka")
     protocols = ({}, {"group.protocol": "consumer"})[: 2 - old]
     for i, protocol in enumerate(protocols):
         key = f"{topic}/{id(host)}/{i}"
@@ -266,8 +266,8 @@ class Run:
             assignor = assignors.get(strategies[0]).remote
             return settings | {"group.protocol": "consumer", "group.remote.assignor": assignor}
         found = map(assignors.get, strategies)
-        in_c = self._client(member).name == "librdkafka"
-        wanted = ",".join(one.kind if in_c else one.source for one in found)
+        by_kind = self._client(member).name in ("librdkafka", SARAMA)
+        wanted = ",".join(one.kind if by_kind else one.source for one in found)
         return settings | {"partition.assignment.strategy": wanted}
 
     def _strategies(self, member: Member) -> Sequence[str]:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from assignlab import assignors
-from assignlab.reality.hosts import JAVA, PACKAGES, PINNED, Client
+from assignlab.reality.hosts import JAVA, PINNED, Client
 from assignlab.releases import NEWEST
 from assignlab.timeline import scenario as happens
 from assignlab.timeline.scenario import Action, Member, Scenario, Topic
@@ -86,7 +86,7 @@ class Script:
         """Who runs a member on a broker of this release."""
         name, _, asked = (member.strategies or self.strategies)[0].partition("@")
         system = assignors.get(name).system
-        other = system if system in PACKAGES else self.client
+        other = system if system in PINNED else self.client
         return Client(other, PINNED[other]) if other else Client(JAVA, asked or release)
 
 
