@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from assignlab import assignors
-from assignlab.reality.hosts import JAVA, PINNED, Client
+from assignlab.reality.hosts import JAVA, PINNED, SARAMA, Client
 from assignlab.releases import NEWEST
 from assignlab.timeline import scenario as happens
 from assignlab.timeline.scenario import Action, Member, Scenario, Topic
@@ -613,6 +613,49 @@ def of_kafka_python() -> Iterator[Script]:
         yield what(cooperative)
 
 
+def of_sarama() -> Iterator[Script]:
+    """Members of Sarama come, go, stand still, and are at work while others come; topics change."""
+    strategy, other = "sarama-range", "sarama-roundrobin"
+    for what in (join_leave, crash, restarts, partitions_added):
+        yield from map(what, (strategy, other))
+    for what in (
+        freeze, stall_too_long, static_restart, topic_deleted, subscribe, topic_comes_late,
+        only_reader_leaves, handed_out,
+    ):  # fmt: skip
+        yield what(strategy)
+    yield join_leave("sticky", SARAMA)
+    yield mixed("range", strategy)
+    yield mixed("roundrobin", other)
+    two = [happens.join(JOINS, Member("d")), happens.join(JOINS + 300, Member("e"))]
+    yield usual("two-at-once", strategy, two)
+    joins = happens.join(JOINS + 500, Member("d"))
+    busy = happens.stall(JOINS, "a", for_ms=5_000)
+    yield usual("join-during-stall", strategy, [busy, joins], lasts_ms=JOINS + 10_000)
+    kept = happens.stall(JOINS, "a", for_ms=9_000)
+    how = {"max_poll_interval_ms": 6_000}
+    yield usual("late-in-rebalance", strategy, [kept, joins], lasts_ms=JOINS + 17_000, **how)
+    # Java's member keeps a rebalance open that those of Sarama have joined.
+    java = [Member("a", strategies=["range"]), *members("abc")[1:]]
+    closes = happens.leave(JOINS + 4_000, "b")
+    name = f"close-in-rebalance.{strategy}"
+    yield script(name, strategy, java, [kept, joins, closes], lasts_ms=JOINS + 17_000)
+    late = [happens.leave(JOINS, "b"), happens.back(JOINS + 10_000, "b")]
+    yield usual("static-too-late", strategy, late, static=True)
+    takes_over = [happens.join(JOINS, Member("x", instance="instance-b"))]
+    yield usual("instance-taken", strategy, takes_over, static=True)
+    name = f"static-leader-grown.{strategy}"
+    grown = [
+        happens.leave(JOINS, "a"),
+        happens.back(JOINS + 1_000, "a"),
+        happens.add_partitions(LATER, f"{name}-0", 10),
+    ]
+    yield usual("static-leader-grown", strategy, grown, static=True, **SOON)
+    name = f"topic-deleted-soon.{strategy}"
+    gone = happens.delete_topic(JOINS, f"{name}-1")
+    yield script(name, strategy, members("abc"), [gone], lasts_ms=JOINS + 17_000, **SOON)
+    yield with_records("join", strategy, "auto", [happens.join(JOINS, Member("d"))])
+
+
 def older_clients() -> Iterator[Script]:
     """Earlier releases of Java's client, and their members restarting with the broker's."""
     for release in ("2.8.2", "3.5.2"):
@@ -756,8 +799,8 @@ def coordinator_moves() -> Iterator[Script]:
 def all_scripts() -> Iterator[Script]:
     for some in (
         joins_and_leaves, crashes, stalls, static_members, rollouts, migrations, topics_change,
-        subscriptions, other_clients, of_librdkafka, of_aiokafka, of_kafka_python, older_clients, deliveries,
-        backlogs, coordinator_moves,
+        subscriptions, other_clients, of_librdkafka, of_aiokafka, of_kafka_python, of_sarama, older_clients,
+        deliveries, backlogs, coordinator_moves,
     ):  # fmt: skip
         yield from some()
 
