@@ -2294,6 +2294,65 @@ def test_two_processes_of_aiokafka_take_an_instance_id_from_each_other():
     assert kinds_of(history, "a", 60_000).count("assigned") > 20
 
 
+def test_nobody_hears_of_a_member_of_sarama_that_is_at_work_unless_the_group_rebalances():
+    """As recorded: its rebalance timeout counts then, and Cleanup hears of the loss when it is through."""
+    stalls = [timeline.stall(60_000, "b", 60_000)]
+    how = {"max_poll_interval_ms": 20_000, "until": 160_000}
+    assert rounds(play(stalls, "range", **how), 60_000)
+    assert not rounds(play(stalls, "sarama-range", **how), 60_000)
+    joins = timeline.join(61_000, Member("c"))
+    history = play([*stalls, joins], "sarama-range", **how)
+    first, again = sorted({at for at, *_ in calls_after(history, 61_000) if at > 80_000})[:2]
+    assert 81_000 <= first <= 85_000 and 120_000 <= again < 122_000
+    assert kinds_of(history, "b", 60_000) == ["revoked", "assigned"]
+
+
+def test_claims_of_sarama_end_with_the_fetch_that_is_out():
+    """As recorded; heartbeats wait behind it, too."""
+    topics, leaves = [Topic("t", 6)], [timeline.leave(60_000, "b")]
+    for strategy, least in (("range", 0), ("sarama-range", 1_000)):
+        history = play(leaves, strategy, topics=topics, fetch_max_wait_ms=7_000)
+        [(ends, _, _)] = heard_of(history, "b", 60_000)
+        assert least <= ends - 60_000 <= least + 6_100
+        given = [at for at, *_ in heard_of(history, "a", 60_000)]
+        assert (given[0] > ends + 2_000) == (strategy == "sarama-range")
+
+
+def test_a_member_of_sarama_joins_when_all_its_topics_are_there():
+    """As recorded: with one of them deleted its group reads nothing any more."""
+    topics = [Topic("t", 2), Topic("t2", 2)]
+    gone = [timeline.delete_topic(60_000, "t2")]
+    for strategy, partitions in (("range", 2), ("sarama-range", 0)):
+        how = {"metadata_max_age_ms": 10_000, "until": 200_000, "commit": "none"}
+        history = play(gone, strategy, topics=topics, **how)
+        assert sum(map(len, owners_at_end(history).values())) == partitions
+    created = [timeline.create_topic(60_000, Topic("t3", 2))]
+    members = [Member("a", topics=["t", "t3"])]
+    history = play(created, "sarama-range", members, topics)
+    assert calls_after(history, 0)[0][0] > 60_000
+
+
+def test_the_leader_of_a_group_of_sarama_looks_with_two_timers():
+    """As recorded: it hears of new partitions after twice its interval at most."""
+    grown = [timeline.add_partitions(60_000, "t", 8)]
+    how = {"metadata_max_age_ms": 20_000, "until": 160_000}
+    for strategy, least, most in (("range", 60_000, 83_000), ("sarama-range", 60_000, 103_000)):
+        at, *_ = calls_after(play(grown, strategy, **how), 60_001)[0]
+        assert least < at < most
+
+
+@pytest.mark.parametrize("action", [timeline.unsubscribe, timeline.enforce_rebalance])
+def test_what_sarama_does_not_have_is_refused(action):
+    with pytest.raises(TimelineError, match="sarama's members do not have it"):
+        play([action(10_000, "a")], "sarama-range", until=20_000)
+    told = "client of 'a': sarama's members are played with topics and eager strategies"
+    with pytest.raises(TimelineError, match=told):
+        play([], "sarama-range", [Member("a", pattern="t.*", client="sarama")], until=20_000)
+    with pytest.raises(TimelineError, match=told):
+        play([], "cooperative-sticky", [Member("a", client="sarama")], until=20_000)
+    assert rounds(play([], "sarama-range", [Member("a", pattern="t.*")], until=20_000))
+
+
 def test_a_list_of_aiokafka_is_sent_one_strategy_after_the_other():
     """As recorded: a group joins once for each."""
     history = play([], ["aiokafka-range", "aiokafka-sticky"], until=20_000)
@@ -2312,11 +2371,12 @@ def test_a_leader_of_aiokafka_that_reads_a_deleted_topic_commits_for_ever():
     assert rounds(play(gone, "aiokafka-range", topics=topics, commit="after"), 60_000)
 
 
-def test_a_static_leader_of_aiokafka_or_kafka_python_that_is_back_watches_no_topics():
+def test_a_static_leader_of_another_client_that_is_back_watches_no_topics():
     """As recorded: the coordinator does not tell its JoinGroup that it leads."""
     grown = [timeline.restart(50_000, "a", 2_000), timeline.add_partitions(61_000, "t", 8)]
     members = [Member(name, instance=name) for name in "ab"]
-    for strategy, partitions in (("range", 8), ("aiokafka-range", 6), ("kafka-python-range", 6)):
+    others = [(f"{client}-range", 6) for client in ("aiokafka", "kafka-python", "sarama")]
+    for strategy, partitions in (("range", 8), *others):
         history = play(grown, strategy, members, metadata_max_age_ms=5_000)
         assert sum(map(len, owners_at_end(history).values())) == partitions
 
@@ -2350,7 +2410,7 @@ def test_the_only_reader_of_a_topic_that_leaves_aiokafka_is_one_rebalance():
     """As recorded: its leader compares with what its group reads now; Java's joins once more."""
     members = [Member("a", topics=["t"]), Member("b", topics=["t", "t2"], start_ms=1_000)]
     topics = [Topic("t", 4), Topic("t2", 2)]
-    for strategy, generations in (("range", 2), ("aiokafka-range", 1)):
+    for strategy, generations in (("range", 2), ("aiokafka-range", 1), ("sarama-range", 1)):
         history = play([timeline.leave(60_000, "b")], strategy, members, topics, until=500_000)
         assert len(rounds(history, 60_000)) == generations
 
@@ -2583,8 +2643,8 @@ def test_under_kip_848_librdkafka_leaves_a_poll_interval_at_its_next_poll():
 
 
 def test_a_client_is_javas_or_librdkafkas():
-    with pytest.raises(UnknownName, match="unknown client 'sarama'"):
-        play([], members=[Member("a", client="sarama")])
+    with pytest.raises(UnknownName, match="unknown client 'kafkajs'"):
+        play([], members=[Member("a", client="kafkajs")])
     with pytest.raises(TimelineError, match="client of 'a'"):
         play([], members=[Member("a", client=1)])
     with pytest.raises(TimelineError, match="client of 'a': librdkafka cannot run scala-range"):

@@ -19,7 +19,7 @@ FILE = Path(__file__).parent / "known.yaml"
 
 class Cause(NamedTuple):
     """A cause of differences: in few words, explained, and whether it is ``model`` (to be
-    mended there), ``client`` (what another one than Java's does, as its source says), ``drift`` (of
+    mended there), ``client`` (chance in another one than Java's, or what is not played of it), ``drift`` (of
     heartbeats, beyond what is played) or ``machine`` (noise of the one that recorded)."""
 
     cause: str

@@ -21,12 +21,14 @@ from assignlab.timeline.protocols import (
     librdkafka_client,
     metaq,
     migration,
+    sarama_client,
     zookeeper,
 )
 from assignlab.timeline.scenario import (
     AIOKAFKA,
     KAFKA_PYTHON,
     LIBRDKAFKA,
+    SARAMA,
     Action,
     Member,
     Scenario,
@@ -57,6 +59,12 @@ def client_of(world: World, coordinator: Any, member: Member, number: int) -> Co
         kind = aiokafka_client.Client
     elif runs(world, member, KAFKA_PYTHON):
         kind = kafka_python_client.Client
+    elif (
+        runs(world, member, SARAMA)
+        and member.pattern is None
+        and all(strategy.protocol == "eager" for strategy in world.strategies_of(member))
+    ):
+        kind = sarama_client.Client
     else:
         kind = librdkafka_client.Client if in_c else classic_client.Client
     return kind(world, coordinator, member, number)
@@ -111,8 +119,8 @@ def protocol_of(chosen: set[Strategy]) -> Protocol:
 
     Members of the consumer protocol may ask for different assignors of the coordinator, of one release.
     With members of the classic and others of the consumer protocol it is a group on its way from
-    one to the other. Assignors of sarama, franz-go, kafka-go and KafkaJS run in a client that otherwise
-    behaves as Java's.
+    one to the other. Assignors of franz-go, kafka-go and KafkaJS run in a client that otherwise
+    behaves as Java's, and so do Sarama's with a pattern, or in a list with a cooperative one.
     """
     kinds = {(strategy.membership, strategy.protocol) for strategy in chosen}
     if len(chosen) == 1 and kinds <= set(ALONE):
@@ -160,6 +168,10 @@ class Simulation:
             protocols = {strategy.protocol for strategy in proposed}
             if runs(self.world, member, AIOKAFKA) and protocols != {"eager"}:
                 raise TimelineError(f"strategies: aiokafka's members do not run {names}")
+            if member.client == SARAMA and (protocols != {"eager"} or member.pattern is not None):
+                raise TimelineError(
+                    f"client of {member.name!r}: sarama's members are played with topics and eager strategies"
+                )
             if runs(self.world, member, KAFKA_PYTHON) and "server" in protocols:
                 raise TimelineError(f"strategies: kafka-python's members do not run {names}")
             for client in (LIBRDKAFKA, KAFKA_PYTHON):

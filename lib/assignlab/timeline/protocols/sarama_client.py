@@ -1,0 +1,194 @@
+"""Sarama's client, where it does otherwise than Java's.
+
+A member's life is that of :mod:`~assignlab.timeline.protocols.classic_client`. Here stand the steps that
+differ, after Sarama 1.61.1 (``consumer_group.go``, ``consumer_group_session.go``): every generation is a
+session of its own, which ends when its claims have stopped, and joins with the next call of ``Consume``.
+The application makes that call at once, also after an error.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from assignlab.timeline.config import TimelineError
+from assignlab.timeline.engine.clock import cancel
+from assignlab.timeline.engine.world import World
+from assignlab.timeline.protocols import classic_client
+from assignlab.timeline.protocols.classic_client import JOINING, SYNCING
+from assignlab.timeline.protocols.classic_coordinator import Coordinator, GroupMember
+from assignlab.timeline.protocols.errors import FENCED_INSTANCE_ID, REBALANCE_IN_PROGRESS
+from assignlab.timeline.scenario import Member
+
+ASKS_AGAIN_MS = 250
+"""``Metadata.Retry.Backoff``."""
+JOINS_AGAIN_MS = 2_000
+"""``Consumer.Group.Rebalance.Retry.Backoff``."""
+STARTS_MS = 100
+"""Until a claim's first fetch goes out (``partitionConsumersBatchTimeout``)."""
+
+
+class Client(classic_client.Client):
+    """A consumer group of Sarama's, which is one member. ``closes``: whether it closes when its join is
+    over. Its heartbeats take the connection of its fetches, as with one broker."""
+
+    asks_in_poll = False
+    sends_generation = False
+    notices_long_freeze = False
+    joins_for_same_topics = True
+
+    def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):
+        super().__init__(world, coordinator, member, number)
+        self.settings.max_records = 1  # a claim hands out one record after the other
+        self.leads_when_back = self.closes = False
+        self.last_beat = self.clock.now
+
+    def unsubscribe(self) -> None:
+        raise TimelineError("action unsubscribe: sarama's members do not have it")
+
+    def enforce_rebalance(self) -> None:
+        raise TimelineError("action enforce_rebalance: sarama's members do not have it")
+
+    def poll_interval_exceeded(self) -> None:
+        """An application may be at work for ever."""
+
+    # ---- metadata ------------------------------------------------------------------------------
+
+    def metadata_is_stale(self) -> None:
+        """Its topics are asked for when they are due, before a join, and by a leader that assigns."""
+
+    def _ask_for_topics(self) -> None:
+        """A fetch that fails calls for nothing."""
+
+    def _note_missing(self, changed: bool = False) -> None:
+        """Nothing follows from it before the next join."""
+
+    def _check_subscription(self) -> None:
+        """Nothing follows from metadata but what a leader sees."""
+
+    def _metadata_due(self) -> int:
+        """A timer asks for them (backgroundMetadataUpdater)."""
+        every = self.config.metadata_max_age_ms
+        return self.clock.now + every - (self.clock.now - self.made) % every
+
+    def _watch_partitions(self, generation: int) -> None:
+        """A leader compares what it assigned with its metadata by another timer
+        (loopCheckPartitionNumbers)."""
+        if self.generation != generation or self.joining:
+            return
+        if self.assignment_snapshot != self.metadata_snapshot:
+            self.request_rejoin("partition count changed")
+        else:
+            every = self.config.metadata_max_age_ms
+            self.clock.after(every, self.in_time, self._watch_partitions, generation)
+
+    # ---- the end of a session ------------------------------------------------------------------
+
+    def _stop_claims(self, then: Callable, *args) -> None:
+        """No record is handed out any more; a claim is over when the fetch is back that was out."""
+
+        def stopped() -> None:
+            then(*args)
+            self._unblock()
+
+        self._block()
+        self.when_metadata_is_here(stopped)
+
+    def _join_prepare(self) -> None:
+        if self.joining:
+            self._stop_claims(super()._join_prepare)
+
+    def _commits_in_vain(self) -> bool:
+        """Its last commit is tried a few times at once."""
+        return False
+
+    def _lose(self, told: str) -> None:
+        """Cleanup says nothing of why."""
+        super()._lose("revoked")
+
+    def heartbeat_failed(self, error: str, generation: int) -> None:
+        """Who was replaced ends its session; every Consume is refused after that."""
+        if error == FENCED_INSTANCE_ID and generation == self.generation:
+            cancel(self._beat)
+            self.at_poll(self._stop_claims, self._die, error)
+        else:
+            super().heartbeat_failed(error, generation)
+
+    def _die(self, error: str) -> None:
+        if self.held.size:
+            self._lose("revoked")
+        super()._die(error)
+
+    def _close(self) -> None:
+        """A join that is under way comes to its end before."""
+        if self.phase in (JOINING, SYNCING):
+            self.closes = True
+        else:
+            self.joining = False
+            self._stop_claims(super()._close)
+
+    # ---- joining -------------------------------------------------------------------------------
+
+    def _send_join(self) -> None:
+        """Consume asks for its topics first, and fails as long as one is missing."""
+        cancel(self._beat)
+        self._fetch_metadata()
+        if self.metadata[list(self.subscription)].all():
+            super()._send_join()
+        else:
+            self.clock.after(ASKS_AGAIN_MS, self.in_time, self._send_join)
+
+    def _go_on_joining(self, call: Callable, *args) -> None:
+        """A session has to end first; nothing else waits for the application."""
+        if call == self._join_prepare:
+            super()._go_on_joining(call, *args)
+        else:
+            call(*args)
+
+    def _lead(self, members: list[GroupMember], skip_assignment: bool) -> None:
+        """It asks for the topics of all members every time, and fails if one is missing."""
+        self.group_subscription = {t for m in members for t in m.request.subscription}
+        self._fetch_metadata()
+        if self.metadata[list(self.group_subscription)].all():
+            self._perform_assignment(members, skip_assignment)
+        else:
+            self.clock.after(ASKS_AGAIN_MS, self.in_time, self._rejoin_again)
+
+    def _follow(self) -> None:
+        self.assignment_snapshot = None
+
+    def _start_heartbeats(self) -> None:
+        """The first one goes out with the session."""
+
+    def _heartbeat(self) -> None:
+        """A broker answers in order: it comes to this one when the fetch is back that was out; after a
+        freeze that is back."""
+        now, thawed = self.clock.now, self.frozen_until + self.config.latency_ms
+        self._beat = self.clock.at(now if now <= thawed else self.answer_due(), self._beats, now)
+
+    def _beats(self, ticked: int) -> None:
+        super()._heartbeat()
+        if self.alive and self.last_beat == self.clock.now:
+            cancel(self._beat)
+            due = ticked + self.beats_every_ms + self.world.heartbeat_delay()
+            self._beat = self.clock.at(max(due, self.clock.now), self._heartbeat)
+
+    def synced(self, error, *answer) -> None:
+        if error == REBALANCE_IN_PROGRESS and self.phase == SYNCING:
+            self.clock.after(JOINS_AGAIN_MS, self.in_time, self._rejoin_again)
+        else:
+            super().synced(error, *answer)
+
+    def _find_and_rejoin(self, error: str) -> None:
+        self._error(error)
+        self.clock.after(JOINS_AGAIN_MS, self.in_time, self.find_coordinator, self._rejoin_again)
+
+    def _join_complete(self, generation: int, partitions: np.ndarray, *claim) -> None:
+        super()._join_complete(generation, partitions, *claim)
+        self._beat = self.clock.after(self.config.latency_ms, self._heartbeat)
+        if self.leads:
+            self._watch_partitions(generation)
+        if self.closes:  # its claims' offsets are fetched before
+            self.clock.after(2 * self.config.latency_ms, self.in_time, super()._close)
+
+    def offsets_are_here(self, partitions: np.ndarray, taken: int) -> None:
+        self.clock.after(STARTS_MS, self.in_time, super().offsets_are_here, partitions, taken)
