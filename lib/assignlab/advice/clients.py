@@ -14,7 +14,7 @@ from assignlab.releases import CAME_WITH, version
 from assignlab.words import listed
 
 LIBRDKAFKA = "librdkafka"
-PLAYED = (LIBRDKAFKA, "aiokafka", "kafka-python")
+PLAYED = (LIBRDKAFKA, "aiokafka", "kafka-python", "sarama")
 """Other clients than Java's whose joining and leaving is played as theirs."""
 OF_LIBRDKAFKA = {s.kind for s in assignors.strategies().values() if s.system == LIBRDKAFKA}
 """The strategies that librdkafka has, by the names that it takes."""
