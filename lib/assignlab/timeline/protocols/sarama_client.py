@@ -31,6 +31,7 @@ class Client(classic_client.Client):
     """A consumer group of Sarama's, which is one member. ``closes``: whether it closes when its join is
     over. Its heartbeats take the connection of its fetches, as with one broker."""
 
+    reads_new_first = False
     asks_in_poll = False
     sends_generation = False
     notices_long_freeze = False
