@@ -114,7 +114,9 @@ class Client(Consumer):
 
     def metadata_is_stale(self) -> None:
         """A topic that was missing is there now: clients that name it keep asking for it."""
-        self.clock.after(self._next_look_ms(), self.in_time, self._look_at_metadata)
+        self.clock.after(
+            self._next_look_ms(), self.in_time, self.when_metadata_is_here, self._look_at_metadata
+        )
 
     def topic_is_gone(self) -> None:
         """Its fetch says so, to the next poll: a join comes before (FetchCollector.collectFetch)."""
