@@ -19,13 +19,10 @@ from assignlab.timeline.protocols.errors import MEMBER_ID_REQUIRED
 from assignlab.timeline.scenario import Member
 
 
-class Client(classic_client.Client):
+class Client(classic_client.OtherClient):
     """A consumer of aiokafka. ``proposed``: its strategies, of which its JoinGroup lists ``strategies``;
     ``closes``: whether it closes when its join is over."""
 
-    reads_new_first = False
-    asks_in_poll = False
-    sends_generation = False
     notices_long_freeze = False
     joins_for_same_topics = True
     commits_by_timer = True

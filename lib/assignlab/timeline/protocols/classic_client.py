@@ -864,3 +864,12 @@ class Client(Consumer):
         """While the group rebalances, a commit fails whatever it holds."""
         rebalances = self.why_refused() == REBALANCE_IN_PROGRESS
         return Verdict.FAILS if rebalances else super().judge()
+
+
+class OtherClient(Client):
+    """A consumer of another client than Java's: what it does not do, whichever it is.
+
+    (librdkafka's members tell the generation as part of what they own.)
+    """
+
+    reads_new_first = asks_in_poll = sends_generation = False

@@ -24,16 +24,12 @@ UNTOLD = ("subscription has changed", "cached metadata has changed")
 """Why it joins although nobody told it to (``rejoin_needed`` stays False)."""
 
 
-class Client(classic_client.Client):
+class Client(classic_client.OtherClient):
     """A consumer of kafka-python. ``told``: whether it is to join, until it has (``rejoin_needed``);
     ``polled``: when a poll began, which others follow while it joins; ``awaited``: until when a poll goes
     on to await a join that is needed no more; ``alone``: whether no poll took the assignment; ``rests``:
     whether nothing is read; ``takes``: whether a poll takes an assignment now; ``kept``: what an eager
     member had when it began to join."""
-
-    reads_new_first = False
-    asks_in_poll = False
-    sends_generation = False
 
     def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):
         super().__init__(world, coordinator, member, number)

@@ -33,7 +33,7 @@ LOOKS_MS = SECOND // 2
 """From one look of its main thread to the next, where nothing wakes it."""
 
 
-class Client(classic_client.Client):
+class Client(classic_client.OtherClient):
     """A consumer of librdkafka.
 
     ``named``: the topics that its application asks for; ``known``: those that are there, and their
@@ -44,9 +44,6 @@ class Client(classic_client.Client):
     last sent a JoinGroup.
     """
 
-    reads_new_first = False
-    asks_in_poll = False
-    sends_generation = False  # its strategies do, with what is owned
     notices_long_freeze = False
     commits_by_timer = True
 

@@ -27,13 +27,10 @@ STARTS_MS = 100
 """Until a claim's first fetch goes out (``partitionConsumersBatchTimeout``)."""
 
 
-class Client(classic_client.Client):
+class Client(classic_client.OtherClient):
     """A consumer group of Sarama's, which is one member. ``closes``: whether it closes when its join is
     over. Its heartbeats take the connection of its fetches, as with one broker."""
 
-    reads_new_first = False
-    asks_in_poll = False
-    sends_generation = False
     notices_long_freeze = False
     joins_for_same_topics = True
 
