@@ -486,6 +486,42 @@ def other_clients() -> Iterator[Script]:
         yield from migrate(f"librdkafka-{kind}", "librdkafka")
 
 
+def instance_taken(strategy: str) -> Script:
+    """Another process comes with the instance id of one that lives."""
+    takes_over = [happens.join(JOINS, Member("x", instance="instance-b"))]
+    return usual("instance-taken", strategy, takes_over, static=True)
+
+
+def static_leader_grown(strategy: str) -> Script:
+    """A topic grows after a static leader has come back."""
+    grown = [
+        happens.leave(JOINS, "a"),
+        happens.back(JOINS + 1_000, "a"),
+        happens.add_partitions(LATER, f"static-leader-grown.{strategy}-0", 10),
+    ]
+    return usual("static-leader-grown", strategy, grown, static=True, **SOON)
+
+
+def in_rebalance(what: str, strategy: str, of_java: str, does: Action) -> Script:
+    """Java's member keeps a rebalance open that those of another client have joined; one of them does
+    something."""
+    who = [Member("a", strategies=[of_java]), *members("abc")[1:]]
+    kept, joins = happens.stall(JOINS, "a", for_ms=9_000), happens.join(JOINS + 500, Member("d"))
+    name = f"{what}.{strategy}"
+    return script(name, strategy, who, [kept, joins, does], lasts_ms=JOINS + 17_000)
+
+
+def closes_in_rebalance(strategy: str, of_java: str) -> Script:
+    closes = happens.leave(JOINS + 4_000, "b")
+    return in_rebalance("close-in-rebalance", strategy, of_java, closes)
+
+
+def subscribes_in_rebalance(strategy: str, of_java: str) -> Script:
+    what = "subscribe-in-rebalance"
+    subscribes = happens.subscribe(JOINS + 4_000, "b", [f"{what}.{strategy}-0"])
+    return in_rebalance(what, strategy, of_java, subscribes)
+
+
 def of_librdkafka() -> Iterator[Script]:
     """What members of librdkafka meet while their application is at work, or has nothing to read."""
     eager, cooperative = "librdkafka-range", "librdkafka-cooperative-sticky"
@@ -501,16 +537,9 @@ def of_librdkafka() -> Iterator[Script]:
     again = happens.join(JOINS + 4_500, Member("e"))
     name = f"two-join-one-at-work.{cooperative}"
     yield script(name, cooperative, members("abc"), [busy, joins, again], lasts_ms=JOINS + 21_000)
-    # Java's member keeps a rebalance open that those of librdkafka have joined.
-    kept = happens.stall(JOINS, "a", for_ms=9_000)
-    closes = happens.leave(JOINS + 4_000, "b")
     for strategy, of_java in ((eager, "range"), (cooperative, "cooperative-sticky")):
-        mixed = [Member("a", strategies=[of_java]), *members("abc")[1:]]
-        name = f"close-in-rebalance.{strategy}"
-        yield script(name, strategy, mixed, [kept, joins, closes], lasts_ms=JOINS + 17_000)
-        name = f"subscribe-in-rebalance.{strategy}"
-        subscribes = happens.subscribe(JOINS + 4_000, "b", [f"{name}-0"])
-        yield script(name, strategy, mixed, [kept, joins, subscribes], lasts_ms=JOINS + 17_000)
+        yield closes_in_rebalance(strategy, of_java)
+        yield subscribes_in_rebalance(strategy, of_java)
         name = f"last-topic-deleted.{strategy}"
         who = [*members("ab"), Member("c", topics=[f"{name}-1"], start_ms=2 * STAGGER_MS)]
         deleted = [happens.delete_topic(JOINS, f"{name}-1")]
@@ -537,24 +566,10 @@ def of_aiokafka() -> Iterator[Script]:
     lists = [happens.join(JOINS, Member("d")), happens.leave(LATER, "b")]
     who = members("abc", strategies=[strategy, "aiokafka-sticky"])
     yield script("lists.aiokafka", [strategy, "aiokafka-sticky"], who, lists)
-    # Java's member keeps a rebalance open that those of aiokafka have joined.
-    mixed = [Member("a", strategies=["range"]), *members("abc")[1:]]
-    kept = happens.stall(JOINS, "a", for_ms=9_000)
-    closes = happens.leave(JOINS + 4_000, "b")
-    name = f"close-in-rebalance.{strategy}"
-    yield script(name, strategy, mixed, [kept, joins, closes], lasts_ms=JOINS + 17_000)
-    name = f"subscribe-in-rebalance.{strategy}"
-    subscribes = happens.subscribe(JOINS + 4_000, "b", [f"{name}-0"])
-    yield script(name, strategy, mixed, [kept, joins, subscribes], lasts_ms=JOINS + 17_000)
-    takes_over = [happens.join(JOINS, Member("x", instance="instance-b"))]
-    yield usual("instance-taken", strategy, takes_over, static=True)
-    name = f"static-leader-grown.{strategy}"
-    grown = [
-        happens.leave(JOINS, "a"),
-        happens.back(JOINS + 1_000, "a"),
-        happens.add_partitions(LATER, f"{name}-0", 10),
-    ]
-    yield usual("static-leader-grown", strategy, grown, static=True, **SOON)
+    yield closes_in_rebalance(strategy, "range")
+    yield subscribes_in_rebalance(strategy, "range")
+    yield instance_taken(strategy)
+    yield static_leader_grown(strategy)
     deleted = [happens.delete_topic(JOINS, f"topic-deleted-commit-auto.{strategy}-1")]
     yield with_records("topic-deleted", strategy, "auto", deleted, JOINS + 20_000)
     late = [happens.stall(JOINS, "b", for_ms=9_000)]
@@ -572,20 +587,12 @@ def of_kafka_python() -> Iterator[Script]:
     strategy, cooperative = "kafka-python-range", "kafka-python-cooperative-sticky"
     joins = happens.join(JOINS + 500, Member("d"))
     busy = happens.stall(JOINS, "a", for_ms=5_000)
-    kept = happens.stall(JOINS, "a", for_ms=9_000)
-    closes = happens.leave(JOINS + 4_000, "b")
     for kind, of_java in ((strategy, "range"), (cooperative, "cooperative-sticky")):
         yield usual("join-during-stall", kind, [busy, joins], lasts_ms=JOINS + 10_000)
-        # Java's member keeps a rebalance open that those of kafka-python have joined.
-        mixed = [Member("a", strategies=[of_java]), *members("abc")[1:]]
-        name = f"close-in-rebalance.{kind}"
-        yield script(name, kind, mixed, [kept, joins, closes], lasts_ms=JOINS + 17_000)
-        name = f"stall-in-rebalance.{kind}"
+        yield closes_in_rebalance(kind, of_java)
         stalls = happens.stall(JOINS + 4_000, "b", for_ms=8_000)
-        yield script(name, kind, mixed, [kept, joins, stalls], lasts_ms=JOINS + 17_000)
-        name = f"subscribe-in-rebalance.{kind}"
-        subscribes = happens.subscribe(JOINS + 4_000, "b", [f"{name}-0"])
-        yield script(name, kind, mixed, [kept, joins, subscribes], lasts_ms=JOINS + 17_000)
+        yield in_rebalance("stall-in-rebalance", kind, of_java, stalls)
+        yield subscribes_in_rebalance(kind, of_java)
         deleted = [happens.delete_topic(JOINS, f"topic-deleted-commit-auto.{kind}-1")]
         yield with_records("topic-deleted", kind, "auto", deleted, JOINS + 20_000)
         late = [happens.stall(JOINS, "b", for_ms=9_000)]
@@ -593,18 +600,11 @@ def of_kafka_python() -> Iterator[Script]:
         yield with_records("late", kind, "auto", late, JOINS + 17_000, **how)
         yield with_records("join", kind, "auto", [happens.join(JOINS, Member("d"))])
         yield only_reader_leaves(kind)
-    takes_over = [happens.join(JOINS, Member("x", instance="instance-b"))]
-    yield usual("instance-taken", strategy, takes_over, static=True)
+    yield instance_taken(strategy)
     name = f"unsub-static.{strategy}"
     less = [happens.unsubscribe(JOINS, "b"), happens.subscribe(JOINS + 2_000, "b", [f"{name}-0"])]
     yield script(name, strategy, members("ab", static=True), less, lasts_ms=JOINS + 5_000)
-    name = f"static-leader-grown.{strategy}"
-    grown = [
-        happens.leave(JOINS, "a"),
-        happens.back(JOINS + 1_000, "a"),
-        happens.add_partitions(LATER, f"{name}-0", 10),
-    ]
-    yield usual("static-leader-grown", strategy, grown, static=True, **SOON)
+    yield static_leader_grown(strategy)
     yield from topics_looked_at(strategy)
     yield topic_comes_late(strategy)
     for what in (
@@ -634,22 +634,11 @@ def of_sarama() -> Iterator[Script]:
     kept = happens.stall(JOINS, "a", for_ms=9_000)
     how = {"max_poll_interval_ms": 6_000}
     yield usual("late-in-rebalance", strategy, [kept, joins], lasts_ms=JOINS + 17_000, **how)
-    # Java's member keeps a rebalance open that those of Sarama have joined.
-    java = [Member("a", strategies=["range"]), *members("abc")[1:]]
-    closes = happens.leave(JOINS + 4_000, "b")
-    name = f"close-in-rebalance.{strategy}"
-    yield script(name, strategy, java, [kept, joins, closes], lasts_ms=JOINS + 17_000)
+    yield closes_in_rebalance(strategy, "range")
     late = [happens.leave(JOINS, "b"), happens.back(JOINS + 10_000, "b")]
     yield usual("static-too-late", strategy, late, static=True)
-    takes_over = [happens.join(JOINS, Member("x", instance="instance-b"))]
-    yield usual("instance-taken", strategy, takes_over, static=True)
-    name = f"static-leader-grown.{strategy}"
-    grown = [
-        happens.leave(JOINS, "a"),
-        happens.back(JOINS + 1_000, "a"),
-        happens.add_partitions(LATER, f"{name}-0", 10),
-    ]
-    yield usual("static-leader-grown", strategy, grown, static=True, **SOON)
+    yield instance_taken(strategy)
+    yield static_leader_grown(strategy)
     name = f"topic-deleted-soon.{strategy}"
     gone = happens.delete_topic(JOINS, f"{name}-1")
     yield script(name, strategy, members("abc"), [gone], lasts_ms=JOINS + 17_000, **SOON)
