@@ -54,7 +54,7 @@ from assignlab.sliders import (
     stepper,
     steps_widget,
 )
-from assignlab.words import cell, counted, heading, listed
+from assignlab.words import cell, counted, first_sentence, heading, listed
 
 RECORD = "record.json"
 FAILURES = "failures"
@@ -286,7 +286,8 @@ class Study:
         return ", ".join(f"{what} {word} {listed(some, most)}" for what, some in names.items())
 
     def answer(self, sentence: str, do: str = "", short: str = "", picture: str = ""):
-        """Show the one sentence that answers the notebook's question, computed and not typed.
+        """Show what answers the notebook's question, computed and not typed: in its first sentence,
+        which stands out; what follows says how much, and where it is not so.
 
         The page begins with it. do: what a reader does with it, in a sentence or two. short: the
         answer for the index, the result first: what is beyond 160 characters is cut off there, for
@@ -306,7 +307,8 @@ class Study:
             "short": whole_words(short.strip()) or shortened(sentence),
             "picture": picture or next(iter(figures), ""),
         }
-        said = f"<strong>{html.escape(self._answer['answer'])}</strong>"
+        first, rest = map(html.escape, first_sentence(self._answer["answer"]))
+        said = f"<strong>{first}</strong> {rest}".rstrip()
         then = f"<p>{html.escape(self._answer['do'])}</p>" if do else ""
         page = f'<p class="answer" style="{ANSWER_STYLE}">{said}</p>{then}'
         text = "\n".join(filter(None, [self._answer["answer"], self._answer["do"]]))

@@ -290,6 +290,16 @@ def listed(names: Iterable[str], most: int | None = None) -> str:
     return " and ".join(filter(None, (", ".join(some[:-1]), *some[-1:]))) or "none"
 
 
+def first_sentence(text: str) -> tuple[str, str]:
+    """(the first sentence of a text, what follows it).
+
+    >>> first_sentence("Not always. At 0.5 it is. Else not."), first_sentence("Yes")
+    (('Not always.', 'At 0.5 it is. Else not.'), ('Yes', ''))
+    """
+    first, *rest = re.split(r"(?<=[.!?])\s+", text, maxsplit=1)
+    return first, "".join(rest)
+
+
 def terms_in(text: str) -> list[Term]:
     """The terms that a text uses, in the glossary's order.
 

@@ -703,7 +703,7 @@ def test_the_page_needs_nothing_else_and_begins_with_the_answer(ran):
     page = (root / "outputs" / "smoke" / "01_good" / "01_good.html").read_text()
     assert '<html lang="en">' in page and "<title>01 What does 01_good show?</title>" in page
     begins = page.partition('id="code"')[0]
-    assert '<p class="answer">The seed is 9.</p>' in begins
+    assert '<p class="answer"><strong>The seed is 9.</strong></p>' in begins
     assert page.count("The seed is 9.") == 1
     assert 'src="data:image/svg+xml' in begins and page.count("<img") == 1
     assert [image["alt"] for image in Tags(page).all("img")] == ['A line that "rises"']

@@ -17,7 +17,7 @@ import jinja2
 from assignlab.local.files import whole
 from assignlab.runner.plan import Plan
 from assignlab.study import ROLE, provenance
-from assignlab.words import cell, linked, terms_in
+from assignlab.words import cell, first_sentence, linked, terms_in
 
 TEMPLATES = Path(__file__).parent / "templates"
 PAGE_SUFFIX = ".html"
@@ -95,7 +95,7 @@ def write_page(folder: Path, plan: Plan, scale: str, left: dict) -> None:
         number=number,
         title=plan.notebook.title,
         index=f"{up}index.html",
-        answer=left.get("answer"),
+        answer=first_sentence(left.get("answer", "")),
         do=left.get("do"),
         picture=picture,
         sections=sections,
