@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -10,10 +11,13 @@ from assignlab.errors import UnknownName
 from assignlab.jvm.names import Names
 from assignlab.proof.originals import OriginalsUnavailable
 from assignlab.reality import beside, known, record, recording, scripts
-from assignlab.reality.hosts import JAVA, Client
+from assignlab.reality.hosts import JAVA, PACKAGES, SARAMA, Client
+from assignlab.timeline import simulation
 from assignlab.timeline.scenario import Member, leave
 
 RECORDED = recording.all_of()
+CLIENTS = (Path(__file__).parents[2] / "docs" / "clients.md").read_text(encoding="utf-8")
+OTHERS = (*PACKAGES, SARAMA)
 MOVES = "coordinator_moves"
 
 
@@ -39,6 +43,28 @@ def test_what_one_of_the_plays_has_is_told_as_that_one_has_it(compared):
     assert (counted["equal"] == (counted["real"] == counted["predicted"])).all()
     assert (counted["equal"] == (counted["alike"] > 0)).all()
     assert counted["alike"].mean() < counted["equal"].mean(), "no play is right everywhere"
+
+
+@pytest.fixture(scope="module")
+def as_javas():
+    """Groups of other clients, their members played as Java's."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(simulation, "runs", lambda *member: False)
+        return beside.compare(one for one in RECORDED if any(c in one["client"] for c in OTHERS))
+
+
+@pytest.mark.parametrize("client", OTHERS)
+def test_the_page_on_clients_has_their_recorded_groups_as_they_are_played(
+    client, compared, as_javas
+):
+    own, javas = (c[c["client"].str.contains(client)] for c in (compared, as_javas))
+    groups = len(own.groupby(["broker", "scenario"]))
+    section = CLIENTS.lower().rpartition(f"\n- **{client}**")[2].partition("\n- **")[0]
+    assert (
+        f"of {groups} recorded groups on {' and '.join(sorted(own['broker'].unique())[::-1])}, "
+        f"{own['equal'].sum():,} of {len(own):,} checks are as the timeline says, and "
+        f"{javas['equal'].sum()} where these members are played as java's"
+    ) in " ".join(section.split())
 
 
 @pytest.mark.parametrize("release", recording.releases())
