@@ -2662,6 +2662,19 @@ def test_a_client_is_javas_or_librdkafkas():
         play([], "scala-range", members=[Member("a", client="librdkafka")])
 
 
+@pytest.mark.parametrize(
+    ("client", "strategies", "told"),
+    [
+        ("librdkafka", ["kafka-python-range"], "client of 'a': librdkafka cannot run kafka-python-range"),
+        ("sarama", ["range", "aiokafka-sticky"], "client of 'a': sarama cannot run range, aiokafka-sticky"),
+        ("", ["librdkafka-range", "kafka-python-sticky"], "kafka-python-sticky: no client has them all"),
+    ],
+)  # fmt: skip
+def test_a_member_runs_one_client(client, strategies, told):
+    with pytest.raises(TimelineError, match=told):
+        play([], members=[Member("a", client=client, strategies=strategies)], until=1_000)
+
+
 @pytest.mark.parametrize("made", [1, 2.5, True, "0"])
 def test_a_consumer_is_made_before_it_starts(made):
     with pytest.raises(TimelineError, match="made_ms of 'a': expected an integer from -"):

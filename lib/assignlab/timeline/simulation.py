@@ -161,10 +161,14 @@ class Simulation:
             if len({strategy.kind for strategy in proposed}) < len(proposed):
                 # As ConsumerPartitionAssignor.getAssignorInstances does.
                 raise TimelineError(f"strategies: {names}: clients refuse a name that comes twice")
-            if member.client and any(s.membership != "coordinator" for s in proposed):
+            clients = {strategy.system for strategy in proposed if strategy.client_id}
+            foreign = any(s.membership != "coordinator" for s in proposed)
+            if member.client and (foreign or clients - {member.client}):
                 raise TimelineError(
                     f"client of {member.name!r}: {member.client} cannot run {names}"
                 )
+            if len(clients) > 1:
+                raise TimelineError(f"strategies: {names}: no client has them all")
             protocols = {strategy.protocol for strategy in proposed}
             if runs(self.world, member, AIOKAFKA) and protocols != {"eager"}:
                 raise TimelineError(f"strategies: aiokafka's members do not run {names}")
