@@ -59,6 +59,7 @@ def test_options_of_fuzz_that_do_different_things_exclude_each_other(other):
 @pytest.mark.parametrize("words", [["verify"], ["proof", "golden"], ["proof", "museum"]])
 def test_where_the_originals_cannot_run_the_reason_is_told(monkeypatch, tmp_path, words):
     monkeypatch.setattr(originals, "PROJECT", tmp_path / "nowhere")
+    monkeypatch.setattr(originals, "java", lambda: "java")  # or its lack were told first
     result = call(*words)
     assert result.exit_code == 2 and "only in a checkout of the project" in result.output
 
