@@ -27,13 +27,6 @@ SECONDS = 5
 KAFKA_PYTHON = ("2.0.2", "2.1.0", "2.2.0", "2.3.3", "3.0.0", "3.0.6", "3.0.11", "3.0.12")
 AIOKAFKA = ("0.10.0", "0.11.0", "0.12.0", "0.13.0", "0.14.0")
 SARAMA = ("1.40.1", "1.43.3", "1.46.3", "1.61.1")
-LIBRDKAFKA = {
-    "1.6.1": "node-rdkafka@2.11.0",
-    "2.3.0": "node-rdkafka@3.0.0",
-    "2.5.3": "@confluentinc/kafka-javascript@0.2.1",
-    "2.6.1": "node-rdkafka@3.2.1",
-    "2.15.1": bridges.LIBRDKAFKA,
-}
 
 ASK_PYTHON = """
 import json, logging, signal, sys
@@ -209,7 +202,7 @@ def claim(member: dict) -> str:
 
 def librdkafka(release: str, folder: Path) -> str:
     """The same of librdkafka."""
-    source = bridges.librdkafka(folder, release, LIBRDKAFKA[release])
+    source = bridges.librdkafka(folder, release)
     code, program = folder / "ask.c", folder / f"ask-{release}"
     code.write_text(ASK_LIBRDKAFKA, "utf-8")
     bridges.link(source, program, code, "-O0", "-g", "-no-pie")
@@ -225,7 +218,7 @@ CLIENTS: dict[str, tuple[Sequence[str], Callable[[str, Path], str]]] = {
     "kafka-python": (KAFKA_PYTHON, partial(in_python, client="kafka-python", package="kafka")),
     "aiokafka": (AIOKAFKA, aiokafka),
     "sarama": (SARAMA, sarama),
-    "librdkafka": (tuple(LIBRDKAFKA), librdkafka),
+    "librdkafka": (tuple(bridges.LIBRDKAFKA), librdkafka),
 }
 
 

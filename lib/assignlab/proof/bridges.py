@@ -16,8 +16,14 @@ from pathlib import Path
 from assignlab.errors import AssignlabError
 
 SECONDS = 900
-LIBRDKAFKA = "@confluentinc/kafka-javascript@1.10.1"
-"""The npm package that carries the C source of librdkafka 2.15.1."""
+LIBRDKAFKA = {
+    "1.6.1": "node-rdkafka@2.11.0",
+    "2.3.0": "node-rdkafka@3.0.0",
+    "2.5.3": "@confluentinc/kafka-javascript@0.2.1",
+    "2.6.1": "node-rdkafka@3.2.1",
+    "2.15.1": "@confluentinc/kafka-javascript@1.10.1",
+}
+"""Releases of librdkafka, and the npm package that carries the C source of each."""
 
 
 AIOKAFKA_NEEDS = "async-timeout==5.0.1", "packaging==26.4", "typing_extensions==4.16.0"
@@ -94,22 +100,25 @@ def build_node(folder: Path, target: Path, release: str) -> list[str]:
 
 def build_librdkafka(folder: Path, target: Path, release: str) -> list[str]:
     """librdkafka as a static library without optional parts, and the bridge linked with it."""
-    source = librdkafka(target, release, LIBRDKAFKA)
+    source = librdkafka(target, release)
     program = target / f"bridge-{release}"
+    frees = "rd_kafka_topic_info_destroy_free"  # by another name in old releases
+    old = frees not in (source / "src" / "rdkafka_topic.h").read_text("utf-8")
+    named = [f"-D{frees}=(void(*)(void*))rd_kafka_topic_info_destroy"] * old
     if not _newer(program, folder / "bridge.c", source / "src" / "librdkafka.a"):
-        link(source, program, folder / "bridge.c")
+        link(source, program, folder / "bridge.c", *named)
     return [str(program)]
 
 
-def librdkafka(target: Path, release: str, package: str) -> Path:
+def librdkafka(target: Path, release: str) -> Path:
     """The folder of librdkafka's source in ``target``, its static library built.
 
-    ``package``: of npm, which carries the source of this ``release``. Raises :class:`BridgeFailed`.
+    ``release``: one of :data:`LIBRDKAFKA`. Raises :class:`BridgeFailed`.
     """
     source = target / f"librdkafka-{release}"
     library = source / "src" / "librdkafka.a"
     if not _done(library):
-        _run(["npm", "pack", "--pack-destination", str(target), package])
+        _run(["npm", "pack", "--pack-destination", str(target), LIBRDKAFKA[release]])
         (archive,) = target.glob("*.tgz")
         source.mkdir(exist_ok=True)
         inside = "package/deps/librdkafka"

@@ -79,9 +79,9 @@ class System:
         return (*(s.name for s in ours if system_of(s) is self), *self.others)
 
 
-def client(name: str, release: str, *others: str) -> System:
+def client(name: str, between: tuple[str, ...], release: str, *others: str) -> System:
     """A client that is not Java."""
-    return System(name, name, name, release, others=others, bridged=True)
+    return System(name, name, name, release, between, others=others, bridged=True)
 
 
 SYSTEMS = (
@@ -118,14 +118,27 @@ SYSTEMS = (
         fetched=("org.apache.kafka:kafka_2.11", "org.apache.kafka:kafka-clients"),
     ),
     System("metaq", "assignlab.oracle.metaq.MetaQ", "metamorphosis-client", "1.4.6.2"),
-    System("rocketmq", "assignlab.oracle.rocketmq.RocketMQ", "rocketmq-client", "5.3.3"),
-    client("aiokafka", "0.14.0"),
-    client("franz-go", "1.22.2", "franz-go-sticky", "franz-go-cooperative-sticky"),
-    client("kafka-go", "0.4.51"),
-    client("kafka-python", "3.0.12"),
-    client("kafkajs", "2.2.4"),
-    client("librdkafka", "2.15.1"),
-    client("sarama", "1.61.1", "sarama-sticky", "sarama-cooperative-sticky"),
+    System(
+        module="rocketmq",
+        main="assignlab.oracle.rocketmq.RocketMQ",
+        artifact="rocketmq-client",
+        release="5.3.3",
+        between=("4.2.0", "4.7.1", "4.9.2", "4.9.8", "5.5.0"),
+        fetched=("org.apache.rocketmq:rocketmq-client", "org.apache.rocketmq:rocketmq-common"),
+    ),
+    client("aiokafka", ("0.11.0", "0.13.0"), "0.14.0"),
+    client(
+        "franz-go",
+        ("1.7.0", "1.15.3", "1.22.3"),
+        "1.22.2",
+        "franz-go-sticky",
+        "franz-go-cooperative-sticky",
+    ),
+    client("kafka-go", ("0.2.0", "0.4.47"), "0.4.51"),
+    client("kafka-python", ("3.0.0", "3.0.6"), "3.0.12"),
+    client("kafkajs", ("1.14.0", "2.0.2"), "2.2.4"),
+    client("librdkafka", ("2.3.0", "2.6.1"), "2.15.1"),
+    client("sarama", ("1.60.2",), "1.61.1", "sarama-sticky", "sarama-cooperative-sticky"),
 )
 
 

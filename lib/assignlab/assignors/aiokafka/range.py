@@ -36,6 +36,7 @@ STRATEGY = Strategy(
     client_id="aiokafka-",
     protocol="eager",
     source="aiokafka.coordinator.assignors.range.RangePartitionAssignor",
+    first="0.11.0",
     original="aiokafka:0.14.0",
     look=("black", "s", "dashed"),
     promises=("contiguous", "even_topics", "cut_alike"),

@@ -34,6 +34,7 @@ STRATEGY = Strategy(
     client_id="aiokafka-",
     protocol="eager",
     source="aiokafka.coordinator.assignors.roundrobin.RoundRobinPartitionAssignor",
+    first="0.11.0",
     original="aiokafka:0.14.0",
     look=("olive", "o", "dashed"),
     promises=("floor_and_ceiling", "goes_round"),

@@ -52,6 +52,7 @@ STRATEGY = Strategy(
     protocol="eager",
     sticky=True,
     source="aiokafka.coordinator.assignors.sticky.sticky_assignor.StickyPartitionAssignor",
+    first="0.11.0",
     original="aiokafka:0.14.0",
     look=("slate", ">", "dotted"),
     member_fields=("owned", "generation"),

@@ -39,6 +39,7 @@ STRATEGY = Strategy(
     system="kafka-go",
     protocol="eager",
     source="github.com/segmentio/kafka-go.RangeGroupBalancer",
+    first="0.2.0",
     original="kafka-go:0.4.51",
     client_id="*(github.com/segmentio/kafka-go)-",
     look=("black", "^", "dash dot dot"),

@@ -37,6 +37,7 @@ STRATEGY = Strategy(
     system="kafka-go",
     protocol="eager",
     source="github.com/segmentio/kafka-go.RoundRobinGroupBalancer",
+    first="0.2.0",
     original="kafka-go:0.4.51",
     client_id="*(github.com/segmentio/kafka-go)-",
     look=("olive", "D", "dash dot dot"),

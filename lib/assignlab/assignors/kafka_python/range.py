@@ -42,6 +42,7 @@ STRATEGY = Strategy(
     client_id="kafka-python-",
     protocol="eager",
     source="kafka.coordinator.assignors.range.RangePartitionAssignor",
+    first="3.0.0",
     original="kafka-python:3.0.12",
     look=("black", "v", "dash dot dot"),
     member_fields=("instance",),

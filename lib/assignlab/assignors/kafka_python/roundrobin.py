@@ -60,6 +60,7 @@ STRATEGY = Strategy(
     client_id="kafka-python-",
     protocol="eager",
     source="kafka.coordinator.assignors.roundrobin.RoundRobinPartitionAssignor",
+    first="3.0.0",
     original="kafka-python:3.0.12",
     look=("olive", "P", "dash dot dot"),
     member_fields=("instance",),

@@ -95,6 +95,7 @@ STRATEGY = Strategy(
     offered="RoundRobinAssigner",
     protocol="eager",
     source="PartitionAssigners.roundRobin",
+    first="1.14.0",
     original="kafkajs:2.2.4",
     look=("olive", "p", "solid"),
     promises=("complete_if_equal", "floor_and_ceiling", "goes_round"),

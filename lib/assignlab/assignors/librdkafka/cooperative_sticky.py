@@ -659,6 +659,7 @@ STRATEGY = Strategy(
     protocol="cooperative",
     sticky=True,
     source="rd_kafka_sticky_assignor_assign_cb",
+    first="2.6.1",
     original="librdkafka:2.15.1",
     look=("purple", "h", "long dashes"),
     member_fields=("owned", "sub_generation", "instance", "rack"),

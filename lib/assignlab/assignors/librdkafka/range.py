@@ -115,6 +115,7 @@ STRATEGY = Strategy(
     client_id="rdkafka-",
     protocol="eager",
     source="rd_kafka_range_assignor_assign_cb",
+    first="2.3.0",
     original="librdkafka:2.15.1",
     look=("black", "X", "long dashes"),
     member_fields=("instance", "rack"),

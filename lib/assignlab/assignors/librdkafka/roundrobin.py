@@ -43,6 +43,7 @@ STRATEGY = Strategy(
     client_id="rdkafka-",
     protocol="eager",
     source="rd_kafka_roundrobin_assignor_assign_cb",
+    first="2.3.0",
     original="librdkafka:2.15.1",
     look=("olive", "*", "long dashes"),
     member_fields=("instance",),

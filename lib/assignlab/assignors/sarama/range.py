@@ -41,6 +41,7 @@ STRATEGY = Strategy(
     client_id="sarama-",
     protocol="eager",
     source="github.com/IBM/sarama.NewBalanceStrategyRange",
+    first="1.40.1",
     original="sarama:1.61.1",
     look=("black", "<", "dash dot dot"),
     promises=("contiguous", "even_topics", "cut_alike"),

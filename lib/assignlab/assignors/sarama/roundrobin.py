@@ -63,6 +63,7 @@ STRATEGY = Strategy(
     client_id="sarama-",
     protocol="eager",
     source="github.com/IBM/sarama.NewBalanceStrategyRoundRobin",
+    first="1.40.1",
     original="sarama:1.61.1",
     look=("olive", ">", "dash dot dot"),
     promises=("floor_and_ceiling",),
