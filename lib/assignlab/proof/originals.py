@@ -79,7 +79,7 @@ class System:
         return (*(s.name for s in ours if system_of(s) is self), *self.others)
 
 
-def client(name: str, between: tuple[str, ...], release: str, *others: str) -> System:
+def client(name: str, release: str, *others: str, between: tuple[str, ...] = ()) -> System:
     """A client that is not Java."""
     return System(name, name, name, release, between, others=others, bridged=True)
 
@@ -126,19 +126,19 @@ SYSTEMS = (
         between=("4.2.0", "4.7.1", "4.9.2", "4.9.8", "5.5.0"),
         fetched=("org.apache.rocketmq:rocketmq-client", "org.apache.rocketmq:rocketmq-common"),
     ),
-    client("aiokafka", ("0.11.0", "0.13.0"), "0.14.0"),
+    client("aiokafka", "0.14.0", between=("0.11.0", "0.13.0")),
     client(
         "franz-go",
-        ("1.7.0", "1.15.3", "1.22.3"),
         "1.22.2",
         "franz-go-sticky",
         "franz-go-cooperative-sticky",
+        between=("1.7.0", "1.15.3", "1.22.3"),
     ),
-    client("kafka-go", ("0.2.0", "0.4.47"), "0.4.51"),
-    client("kafka-python", ("3.0.0", "3.0.6"), "3.0.12"),
-    client("kafkajs", ("1.14.0", "2.0.2"), "2.2.4"),
-    client("librdkafka", ("2.3.0", "2.6.1"), "2.15.1"),
-    client("sarama", ("1.60.2",), "1.61.1", "sarama-sticky", "sarama-cooperative-sticky"),
+    client("kafka-go", "0.4.51", between=("0.2.0", "0.4.47")),
+    client("kafka-python", "3.0.12", between=("3.0.0", "3.0.6")),
+    client("kafkajs", "2.2.4", between=("1.14.0", "2.0.2")),
+    client("librdkafka", "2.15.1", between=("2.3.0", "2.6.1")),
+    client("sarama", "1.61.1", "sarama-sticky", "sarama-cooperative-sticky", between=("1.60.2",)),
 )
 
 
