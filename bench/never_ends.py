@@ -234,7 +234,8 @@ def main(clients: list[str]) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument(
-        "clients", nargs="*", help="kafka-python, aiokafka, sarama, librdkafka; else all"
-    )
-    main(parser.parse_args().clients)
+    parser.add_argument("clients", nargs="*", help=f"{', '.join(CLIENTS)}; else all")
+    chosen = parser.parse_args().clients
+    if unknown := set(chosen) - set(CLIENTS):
+        parser.error(f"unknown client {min(unknown)!r}; allowed: {', '.join(CLIENTS)}")
+    main(chosen)
