@@ -64,7 +64,7 @@ def plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Config(Given):
     """Settings of one group, its coordinator and its clients. Times in milliseconds.
 
@@ -128,6 +128,11 @@ class Config(Given):
     than planned the members of the scenario start, and those that restart, at most, drawn from the seed;
     those that join or return come when the action says; ``heartbeat_drift_ms``:
     likewise how much later than due every heartbeat is sent, as threads and clocks are not exact.
+
+    Shown are the settings that are not the defaults above:
+
+    >>> Config(session_timeout_ms=10_000)
+    Config(session_timeout_ms=10000)
     """
 
     session_timeout_ms: int = 45_000
@@ -178,6 +183,11 @@ class Config(Given):
     assignment_ms: int = 0
     start_spread_ms: int = 0
     heartbeat_drift_ms: int = 0
+
+    def __repr__(self):
+        given = ((field.name, getattr(self, field.name), field.default) for field in fields(self))
+        told = [f"{name}={value!r}" for name, value, default in given if value != default]
+        return f"Config({', '.join(told)})"
 
     def __post_init__(self):
         super().__post_init__()
