@@ -455,6 +455,35 @@ def test_keys_are_distinct_and_the_seed_makes_them():
         load.key_set("word", 5)
 
 
+@pytest.mark.parametrize(
+    ("ask", "says"),
+    [
+        (lambda: load.key_set("words", -1), "count: expected a whole number from 0"),
+        (lambda: load.weights(0, 1.0), "count: expected a whole number from 1"),
+        (lambda: load.weights(3, float("nan")), "skew: expected a number from 0 on, got nan"),
+        (lambda: load.record_counts(3, 1.0, 5.5), "records: expected a whole number from 0"),
+        (lambda: load.moved_law(-4, 8), "before: expected a whole number from 1"),
+        (lambda: load.owned_by("range", [np.ones(3)], 0), "members: expected a whole number"),
+        (
+            lambda: load.partition_load("kafkajs", hashes.keys(["a", "b"]), [1], 3),
+            "counts: expected 2",
+        ),
+        (
+            lambda: load.partition_load("kafkajs", hashes.keys(["a", "b"]), [1, -1], 3),
+            "counts: expect",
+        ),
+        (
+            lambda: load.partition_load("kafkajs", hashes.keys(["a", "b"]), [1, 0.5], 3),
+            "counts: expect",
+        ),
+    ],
+)
+def test_loads_of_what_cannot_be_are_refused_in_one_line(ask, says):
+    with pytest.raises(ValueError, match=says) as refused:
+        ask()
+    assert "\n" not in str(refused.value)
+
+
 def test_each_seed_draws_which_keys_are_frequent():
     for kind in load.KINDS:
         first = {hashes.texts(load.key_set(kind, 500, seed))[0] for seed in range(8)}

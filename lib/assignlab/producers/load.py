@@ -11,16 +11,18 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from numbers import Real
 from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 
 from assignlab import assignors, producers
-from assignlab.errors import UnknownName
+from assignlab.errors import UnknownName, shown
 from assignlab.group.assignment import Assignment, number_of
 from assignlab.group.plain import group
 from assignlab.producers.hashes import Keys, keys, numbered
+from assignlab.producers.partitioner import column, whole
 
 SYLLABLES = (
     "an ar be da de el en er ga he in ka la le li ma me mi na ne no on or "
@@ -34,8 +36,10 @@ def key_set(kind: str, count: int, seed: int = 0) -> Keys:
     """``count`` distinct keys: ``words`` made of syllables, ``numbers`` from 0 in a drawn order, or
     ``uuids``.
 
-    The same call gives the same object, for reading. Raises UnknownName for another kind.
+    The same call gives the same object, for reading. Raises UnknownName for another kind, and
+    ValueError for a count below 0.
     """
+    count = whole("count", count, 0)
     draws = np.random.default_rng([seed, count])
     if kind == "numbers":
         return numbered(draws.permutation(count))
@@ -67,15 +71,20 @@ def _words(count: int, draws: np.random.Generator) -> list[str]:
 def weights(count: int, skew: float) -> np.ndarray:
     """Probability of the key of each rank: float64[count], which sum to 1.
 
+    Raises ValueError for no rank, and for a skew that is no number from 0 on.
+
     >>> weights(3, 1.0).round(3).tolist()
     [0.545, 0.273, 0.182]
     """
-    raw = np.arange(1, count + 1) ** -float(skew)
+    if not (isinstance(skew, Real) and 0 <= skew < math.inf):
+        raise ValueError(f"skew: expected a number from 0 on, got {shown(skew)}")
+    raw = np.arange(1, whole("count", count, 1) + 1) ** -float(skew)
     return raw / raw.sum()
 
 
 def record_counts(count: int, skew: float, records: int, seed: int = 0) -> np.ndarray:
     """How many of ``records`` each key gets: int64[count], drawn."""
+    records = whole("records", records, 0, most=2**63 - 1)
     return np.random.default_rng([seed, 1]).multinomial(records, weights(count, skew))
 
 
@@ -83,9 +92,14 @@ def partition_load(name: str, of: Keys, counts: np.ndarray, partitions: int) -> 
     """Records of each partition: int64[partitions].
 
     ``of``: distinct keys, none of them null, ``counts`` int64[k] records of each. Raises ValueError
-    for a partitioner that does not look at keys.
+    for a partitioner that does not look at keys, and for counts that are not one for each key, from
+    0 on.
     """
-    chosen = key_partitions(name, of, partitions)
+    chosen, counts = key_partitions(name, of, partitions), column("counts", counts)
+    if counts.size != chosen.size or (counts < 0).any():
+        raise ValueError(
+            f"counts: expected {chosen.size} of 0 or more, got {shown(counts.tolist())}"
+        )
     return np.bincount(chosen, weights=counts, minlength=partitions).astype(np.int64)
 
 
@@ -102,7 +116,7 @@ def owned_by(strategy: str, loads: Sequence[np.ndarray], members: int) -> Assign
     ``loads``: per topic, records of each partition, which strategies that read weights know; all
     members read all topics and own nothing before. Member ids sort in their order.
     """
-    chosen = assignors.get(strategy)
+    chosen, members = assignors.get(strategy), whole("members", members, 1)
     width = len(str(max(members - 1, len(loads) - 1)))
     names = [f"t{i:0{width}}" for i in range(len(loads))]
     asked = group(
@@ -162,6 +176,7 @@ def moved_law(before: int, after: int) -> float:
     >>> moved_law(4, 8), moved_law(4, 5)
     (0.5, 0.8)
     """
+    before, after = whole("before", before, 1), whole("after", after, 1)
     return 1 - min(before, after) / math.lcm(before, after)
 
 

@@ -49,12 +49,12 @@ def plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def whole(name: str, value: Any, least: int) -> int:
+def whole(name: str, value: Any, least: int, most: int = MAX_NUMBER) -> int:
     """A setting that is a whole number of at least so much. Raises ValueError, which names it."""
     given = plain(value)
-    if type(given) is not int or not least <= given <= MAX_NUMBER:
+    if type(given) is not int or not least <= given <= most:
         raise ValueError(
-            f"{name}: expected a whole number from {least} to {MAX_NUMBER}, got {shown(given)}"
+            f"{name}: expected a whole number from {least} to {most}, got {shown(given)}"
         )
     return given
 
