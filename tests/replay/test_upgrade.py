@@ -1,6 +1,8 @@
 """What an upgrade moves, against what the protocols say."""
 
+import math
 from bisect import bisect_right
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -28,10 +30,21 @@ MOVED = PAIRS.groupby(["old", "new"])["moved"].agg(["min", "max"])
 
 
 def test_no_pair_fails_and_staying_moves_nothing():
-    assert PAIRS["error"].isna().all()
+    assert (PAIRS["thrown"] == "").all()
     same = PAIRS[PAIRS["old"] == PAIRS["new"]]
     assert (same["moved"] == 0).all()
     assert (same["gap_before"] == same["gap_after"]).all()
+
+
+def test_a_switch_to_an_original_that_throws_is_no_failure_and_has_no_numbers():
+    trial = upgrade.Trial(0, "range", "kafka-python-roundrobin", **SIZE)
+    nested = replace(trial, subscription="HETEROGENEOUS_NESTED")
+    (answers,), (throws,) = upgrade.play_switches(trial), upgrade.play_switches(nested)
+    assert answers["thrown"] == "" and answers["moved"] > 0
+    assert throws["thrown"].startswith("KeyError: ") and math.isnan(throws["moved"])
+    assert {name: type(value) for name, value in throws.items()} == {
+        name: type(value) for name, value in answers.items()
+    }
 
 
 def test_no_road_is_told_of_an_original_that_throws():

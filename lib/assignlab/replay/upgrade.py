@@ -20,6 +20,7 @@ every rebalance with their own protocol: eager ones give up everything and get m
 recordings of real groups show (``migrate-up.range`` of :mod:`assignlab.reality`).
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -64,14 +65,15 @@ class Trial:
 def play_switches(trial: Trial) -> list[dict]:
     """What the switch does: one record for each new strategy; partitions are counts.
 
-    old, new, seed, partitions (at first), in_group (partitions at the switch), error (why there is
-    no result, else None), moved (partitions that change owner at the switch), interrupted (given up
-    then, also if kept: everything where the old strategy is eager, since its clients still join the
-    first rebalance of a new one), rounds, gap_before, gap_after (fullest - emptiest member), later
-    (partitions that change owner in the rebalances ``after``).
+    old, new, seed, partitions (at first), in_group (partitions at the switch), thrown (what an
+    original throws before, at or after the switch, and the rest is NaN; else ""), moved (partitions
+    that change owner at the switch), interrupted (given up then, also if kept: everything where the
+    old strategy is eager, since its clients still join the first rebalance of a new one), rounds,
+    gap_before, gap_after (fullest - emptiest member), later (partitions that change owner in the
+    rebalances ``after``).
 
     >>> [record["moved"] for record in play_switches(Trial(0, "range", "range,sticky", members=3))]
-    [0, 66]
+    [0.0, 66.0]
     """
     before, after = ([*filter(None, words.split(","))] for words in (trial.before, trial.after))
     moments = trial.moments("FULL", *before, SWITCH, *after)
@@ -82,7 +84,7 @@ def play_switches(trial: Trial) -> list[dict]:
     for new in trial.new.split(","):
         chosen = [*old, *[assignors.get(new)] * (len(moments) - place)]
         steps, error = _played(moments, chosen)
-        measured = Switch(error) if error else _measured_switch(steps, place)
+        measured = Switch(error) if error is not None else _measured_switch(steps, place)
         found.append({
             "old": trial.old, "new": new, "seed": trial.seed, "partitions": trial.partitions,
             "in_group": in_group, **measured._asdict(),
@@ -93,13 +95,13 @@ def play_switches(trial: Trial) -> list[dict]:
 class Switch(NamedTuple):
     """What is measured of a switch."""
 
-    error: str | None
-    moved: int | None = None
-    interrupted: int | None = None
-    rounds: int | None = None
-    gap_before: int | None = None
-    gap_after: int | None = None
-    later: int | None = None
+    thrown: str
+    moved: float = math.nan
+    interrupted: float = math.nan
+    rounds: float = math.nan
+    gap_before: float = math.nan
+    gap_after: float = math.nan
+    later: float = math.nan
 
 
 def _played(
@@ -123,13 +125,13 @@ def _measured_switch(steps: list[Step], place: int) -> Switch:
     before, switch, *later = [_measured(step) for step in steps[place - 1 :]]
     eager = steps[place - 1].strategy.protocol == "eager"
     return Switch(
-        error=None,
-        moved=switch["by_choice"],
-        interrupted=switch["held"] if eager else switch["interrupted"],
-        rounds=steps[place].rounds,
-        gap_before=before["count_gap"],
-        gap_after=switch["count_gap"],
-        later=sum(step["by_choice"] + step["forced"] for step in later),
+        thrown="",
+        moved=float(switch["by_choice"]),
+        interrupted=float(switch["held"] if eager else switch["interrupted"]),
+        rounds=float(steps[place].rounds),
+        gap_before=float(before["count_gap"]),
+        gap_after=float(switch["count_gap"]),
+        later=float(sum(step["by_choice"] + step["forced"] for step in later)),
     )
 
 
