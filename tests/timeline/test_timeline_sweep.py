@@ -235,6 +235,7 @@ def test_names_of_the_tables_own_columns_are_refused():
         (lambda: rolling.grid(["sticky"], members=[2.5]), "members: expected a whole number"),
         (lambda: rolling.grid(["sticky"], memers=[3]), "unknown field of a trial 'memers'"),
         (lambda: triggers.grid("join", ["sticky"], [0]), "trigger: expected a list"),
+        (lambda: triggers.grid(["join"], ["server-simple"], [0]), "no group can run server-simple"),
         (lambda: triggers.grid(["joinn"], ["sticky"], [0]), "unknown trigger 'joinn'"),
         (lambda: delivery.grid(["sticky"], ["auto comit"], [5], [1], [0]), "unknown way"),
         (lambda: delivery.grid(["sticky"], ["auto commit"], 5, [1], [0]), "interval_s: expected a"),

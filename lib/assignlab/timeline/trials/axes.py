@@ -9,6 +9,7 @@ from typing import Any
 from assignlab import assignors
 from assignlab.errors import refuse_unknown, shown
 from assignlab.timeline.config import TimelineError, plain
+from assignlab.timeline.simulation import protocol_of
 
 KINDS: Mapping[type, tuple[str, tuple[type, ...]]] = MappingProxyType(
     {
@@ -26,7 +27,8 @@ def every(trial: type, axes: Mapping[str, Any], known: Mapping[str, Collection[s
 
     ``trial``: a dataclass; ``axes``: by its fields, lists of values; ``known``: by field, the names
     that there are. Raises :class:`~assignlab.errors.UnknownName` for a field, a strategy or another
-    name that there is none of, and :class:`TimelineError` for what is no list or of another type.
+    name that there is none of, and :class:`TimelineError` for what is no list or of another type, and
+    for a strategy that no group here can run.
     """
     types = {field.name: field.type for field in fields(trial)}
     refuse_unknown("field of a trial", axes, types)
@@ -34,7 +36,7 @@ def every(trial: type, axes: Mapping[str, Any], known: Mapping[str, Collection[s
     for name, names in known.items():
         refuse_unknown(name, values.get(name, ()), names)
     for strategy in values.get("strategy", ()):
-        assignors.get(strategy)
+        protocol_of({assignors.get(strategy)})
     return [trial(**dict(zip(values, point, strict=True))) for point in product(*values.values())]
 
 
