@@ -132,6 +132,15 @@ def test_group_chooses_from_texts_too(cluster, command):
     assert said.exit_code == 0 and "even" in said.stdout and "alone" not in said.stdout
 
 
+def test_a_document_has_the_strategy_of_the_client_that_the_ids_tell(tmp_path):
+    ids = [f"sarama-{n}1111111-1111-1111-1111-111111111111" for n in "ab"]
+    members = [{"id": name, "client": "sarama", "topics": ["t"]} for name in ids]
+    told = {"group": "g", "strategy": "range", "topics": [{"name": "t", "partitions": 3}]}
+    (tmp_path / "g.json").write_text(json.dumps(told | {"members": members}))
+    said = asked("document", tmp_path / "g.json")
+    assert json.loads(said.stdout)["strategy"] == "sarama-range"
+
+
 def test_what_is_refused_in_an_option_is_exit_code_2_before_a_text_is_asked(cluster):
     refusals = {
         ("show", cluster, "--group", "evn"): "did you mean 'even'",

@@ -732,6 +732,9 @@ def test_what_was_inferred_of_javas_strategy_is_not_said_of_another_clients():
         assert found.inferred == [twice, own]
     group = librdkafkas() | {"inferred": [java]}
     assert what_if.report(group, [], ["a member more"], "4.4", CONFIG).inferred == [java]
+    group = librdkafkas() | {"strategy": "sticky", "inferred": [java.replace("range", "sticky")]}
+    old = "strategy: sticky@2.4, as the release is 2.4; the text has neither it nor client"
+    assert what_if.report(group, [], ["a member more"], "2.4", CONFIG).inferred == [old]
 
 
 def test_where_another_clients_strategy_or_ids_are_told_it_is_said_for_whose_members_are_taken():

@@ -177,16 +177,18 @@ def run_as(name: str, client: str, release: str) -> Strategy:
 
 def as_run(document: dict[str, Any], release: str) -> dict[str, Any]:
     """The document with its strategy as the members run it (:func:`run_as`), since texts tell no more of
-    it than its name; what was inferred is told of the client's own instead. Raises as that does."""
+    it than its name; what was inferred is told of that instead. Raises as that does."""
     if document.get("strategy") not in IN_TEXTS:
         return document
     client = client_by_ids(document.get("members", ()))
     strategy = run_as(document["strategy"], client, release)
-    if strategy.system != client:
-        return document | {"strategy": strategy.name}
-    of_java = f"strategy: {document['strategy']} of the newest Java client; "
+    if strategy.name == document["strategy"]:
+        return document
     own = f"strategy: {strategy.name}, as the members are named; the text has no release"
-    said = [own if s.startswith(of_java) else s for s in document.get("inferred", [])]
+    if strategy.system != client:
+        own = f"strategy: {strategy.name}, as the release is {release}; the text has neither it nor client"
+    newest = f"strategy: {document['strategy']} of the newest "
+    said = [own if s.startswith(newest) else s for s in document.get("inferred", [])]
     return document | {"strategy": strategy.name, "inferred": said}
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from assignlab.advice import load, report, show
+from assignlab.advice.clients import as_run
 from assignlab.advice.subject import NotAnswerable
 from assignlab.assignors.answer import are_small
 from assignlab.compiled import as_python
@@ -17,6 +18,7 @@ from assignlab.groups import read
 from assignlab.groups.show import name_of
 from assignlab.groups.text import printable
 from assignlab.local.files import whole
+from assignlab.releases import NEWEST_LINE
 
 Say = Callable[[str], None]
 PATIENCE_S = 1.0
@@ -57,7 +59,7 @@ def documents(sources: Sources, told: Told) -> int:
     def tell(groups: list[Document], refused: list[GroupError]) -> None:
         _complain(told, refused)
         for group in groups:
-            told.say(report.as_json(group))
+            told.say(report.as_json(as_run(group, NEWEST_LINE)))
 
     return _of_groups(sources, told, tell)
 
