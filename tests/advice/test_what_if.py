@@ -45,6 +45,14 @@ def test_kedas_divisors_are_wrong_for_topics_of_3_and_5_partitions(range_3_5):
     assert rows[5]["unowned partition-seconds"].high > 0
 
 
+def test_a_strategy_of_another_system_is_said_to_be_no_change_that_the_group_can_make(range_3_5):
+    told = "No client has both rocketmq-avg and sticky: "
+    group = range_3_5 | {"strategy": "rocketmq-avg"}
+    for chosen, foreign in (["sticky"], True), (["rocketmq-avg-by-circle"], False), ([], False):
+        report = what_if.report(group, chosen, ["a rebalance"], "4.4", CONFIG)
+        assert any(said.startswith(told) for said in report.said) == foreign
+
+
 def test_what_plain_python_counts_are_numbers_for_programs_and_people(range_3_5, monkeypatch):
     """A command that does not wait for compiled functions runs them as they are written."""
     measured = play.measure

@@ -168,6 +168,13 @@ def report(
     found = Table("what_if", "What if", COLUMNS, rows, note)
     named = [run_as(name, client_of(asked), release) for name in chosen]
     said = [*taken_for(asked, *named), *in_words(rows)]
+    own = asked.chosen()
+    if foreign := dict.fromkeys(s.name for s in named if s.membership != own.membership):
+        said.insert(
+            0,
+            f"No client has both {own.name} and {listed(foreign)}: what is told of the latter is of a"
+            " group of that system's clients, and no change that this one can make.",
+        )
     if missing := [event for event in happening if event not in {row.event for row in rows}]:
         said.append(f"This group, in Kafka {release}, has none of: {', '.join(missing)}.")
     return Report(title(document), asked.document.get("inferred", []), said, [found])
