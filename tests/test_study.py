@@ -378,6 +378,14 @@ def test_a_cell_that_is_run_again_fails_no_more_often(project, shown, monkeypatc
     made.answer("Four fail.")
     made.finish()
     assert json.loads((made.folder / "record.json").read_text())["failures"] == 4
+    for number, (cell, left) in enumerate([("c1", 1), ("c2", 0)], 5):
+        by = study.Request(f"m{number}", cell, True)
+        monkeypatch.setattr(study, "request", lambda by=by: by)
+        made.failures(pd.DataFrame({"scenario": []}))
+        assert (made.folder / "failures.csv").exists() == (left > 0)
+    made.finish()
+    record = json.loads((made.folder / "record.json").read_text())
+    assert record["failures"] == 0 and record["results"] == []
 
 
 def test_another_figure_may_stand_for_a_picture_in_the_index(project, shown):

@@ -318,17 +318,23 @@ class Study:
         """Say that simulations failed: `frame` has one row for each. An empty frame says nothing.
 
         All that are told are kept as one table, ``failures``, and the run's exit code tells of them.
+        In JupyterLab those of a cell that is run again are told anew, or no more.
         """
         asked = request()
-        self._failed = [(by, rows) for by, rows in self._failed if not asked.repeats(by)]
-        if len(frame):
+        others = [(by, rows) for by, rows in self._failed if not asked.repeats(by)]
+        if not len(frame) and len(others) == len(self._failed):
+            return
+        # Columns that one sweep has and another lacks keep their values as they are.
+        self._failed = others + [(asked, frame.astype(object))] * (len(frame) > 0)
+        before = self._results.pop(FAILURES, {"files": []})
+        if self._failed:
             import pandas as pd
 
-            # Columns that one sweep has and another lacks keep their values as they are.
-            self._failed.append((asked, frame.astype(object)))
             rows = pd.concat([rows for _, rows in self._failed], ignore_index=True).infer_objects()
-            self._results.pop(FAILURES, None)
             self.table(FAILURES, rows, caption=f"Simulations that failed: {len(rows)}")
+        else:
+            for name in before["files"]:
+                (self.folder / name).unlink(missing_ok=True)
 
     def finish(self, otherwise: Collection[str] = ()):
         """Show the provenance line and write the completion record, in the last cell.
