@@ -510,7 +510,7 @@ def scorecard(record):
 @count("--histories", 150)
 @seed(1)
 def versions(strategies, histories, seed):
-    """Compare every release with the one before."""
+    """Compare every release with the one before; of a name with a release (sticky@3.0) all releases."""
     from assignlab.proof import versions as releases
 
     releases.main(strategies or releases.compared(), histories, seed)
