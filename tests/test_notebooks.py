@@ -369,6 +369,15 @@ OTHERS: dict[str, tuple[str, dict]] = {
     "a share group's strategy of partition load": ("08", {"strategies": ["server-simple"]}),
     "a strategy of no group that commits": ("10", {"strategies": ["range", "rocketmq-avg"]}),
     "a share group's strategy of load that drifts": ("13", {"drifting": ["server-simple"]}),
+    "a share group's strategy of triggers": ("07", {"strategies": ["range", "server-simple"]}),
+    "a share group's strategy of commits": ("09", {"strategies": ["range", "server-simple"]}),
+    "throws at a switch": (
+        "06",
+        {
+            "strategies": ["range", "sticky", "kafka-python-roundrobin"],
+            "subscription": "HETEROGENEOUS_NESTED",
+        },
+    ),
     "load near its bound": (
         "13",
         {
@@ -475,19 +484,30 @@ def ran(tmp_path_factory):
             "a share group's strategy of load that drifts",
             "server-simple: share groups have no place here",
         ),
+        ("a share group's strategy of triggers", "no group can run server-simple"),
+        ("a share group's strategy of commits", "no group can run server-simple"),
         ("no trigger", "AssignlabError: triggers: no static back in time or topic"),
     ],
 )
 def test_a_page_refuses_at_once_what_it_has_no_place_for(ran, name, told):
     run = ran[name]
     assert run.status == "failed" and told in run.reason
-    assert not list(run.folder.rglob("*.parquet")), "a sweep ran first"
+    assert not list(run.folder.rglob("*.parquet")), "a sweep ran, or a table was made, first"
 
 
 def completed(run) -> str:
     """The answer of a page that is complete."""
     assert run.status == "completed", run.reason
     return run.answer
+
+
+@needs_java
+def test_an_original_that_throws_at_a_switch_is_no_failed_simulation(ran):
+    answer = completed(ran["throws at a switch"])
+    assert "Without groups in which an original throws: " in answer
+    switches = pd.read_csv(ran["throws at a switch"].folder / "switches.csv")
+    of_python = switches[switches["new"] == "kafka-python-roundrobin"]
+    assert (of_python["thrown"] > 0).all() and switches["thrown"].min() == 0
 
 
 @needs_java
