@@ -10,7 +10,6 @@ import pytest
 
 from assignlab import timeline
 from assignlab.errors import AssignlabError
-from assignlab.replay import upgrade
 from assignlab.sweep import driver
 from assignlab.sweep.question import SweepError
 from assignlab.sweep.slices import REBALANCES
@@ -264,9 +263,10 @@ def test_a_moved_coordinator_keeps_the_group_at_every_drift_that_the_notebook_al
             assert cost["rounds"] == cost["unowned_s"] == 0
 
 
+def throwing(trial):
+    return {"error": "IllegalArgumentException: round", "moved": None}
+
+
 def test_a_sweep_without_a_result_says_why_there_is_none():
-    trial = upgrade.Trial(0, "scala-roundrobin", "range", subscription="HETEROGENEOUS_DISJOINT")
-    with pytest.raises(
-        TimelineError, match="no trial has a result: IllegalArgumentException: round"
-    ):
-        timeline.sweep([trial], upgrade.play_switches)
+    with pytest.raises(TimelineError, match="no trial has a result: IllegalArgumentException"):
+        timeline.sweep([triggers.Trial("join", "range", 0)], throwing)
