@@ -2260,6 +2260,65 @@ def test_librdkafka_that_closes_when_it_was_late_leaves():
     members = [Member(name, client="librdkafka") for name in "ab"]
     history = play(late, SERVER, members=members, max_poll_interval_ms=45_000)
     assert told(history, "removed") == ["left"]
+    assert [kind for _, kind, _ in heard_of(history, "b", 60_000)] == ["lost"]
+
+
+def test_librdkafka_under_kip_848_hears_of_its_target_at_once():
+    """As recorded: its main thread wakes a poll, whatever Java's client of the release does."""
+    wakes = {}
+    for client in ("", "librdkafka"):
+        members = [Member(name, client=client) for name in "ab"]
+        joins = [timeline.join(60_000, Member("c", client=client))]
+        history = play(joins, SERVER, members, [Topic("t", 6)], commit="none",
+                       poll_wakes="timeout", poll_timeout_ms=3_000)  # fmt: skip
+        told_at = {e.time_ms for e in history.events if e.detail == "UNREVOKED_PARTITIONS"}
+        given_up = [at for name in "ab" for at, kind, _ in heard_of(history, name, 60_000)
+                    if kind == "revoked"]  # fmt: skip
+        wakes[client] = max(min(at - t for t in told_at if t <= at) for at in given_up)
+    assert wakes[""] > 100 and wakes["librdkafka"] <= 2
+
+
+def test_librdkafka_under_kip_848_hands_out_one_record_and_commits_it():
+    """As recorded: a timer takes what is at work for done, and a slow application holds nobody up."""
+    members = [Member(name, processing_ms=2_500, client="librdkafka") for name in "ab"]
+    history = play([timeline.crash(61_000 + 1_300, "a")], SERVER, members,
+                   [Topic("t", 1, rate=1)], auto_commit_interval_ms=1_000)  # fmt: skip
+    assert measure.lost_records(history)["records"].sum() == 1
+    assert not timeline.deliveries_frame(history)["again"].sum()
+    slow = [replace(member, processing_ms=30) for member in members]
+    joins = [timeline.join(60_000, replace(slow[0], name="c"))]
+    history = play(joins, SERVER, slow, [Topic("t", 6, rate=100)])
+    assert len(owners_at_end(history)["c"]) == 2
+
+
+@pytest.mark.parametrize("kind", ["assigned", "revoked"])
+def test_librdkafka_that_was_late_hears_first_what_it_was_to_hear(kind):
+    """As recorded: then that the rest is lost, which it has committed, since it has not left yet."""
+    members = [Member(name, client="librdkafka") for name in "ab"]
+    comes = {"assigned": timeline.leave(51_000, "a"),
+             "revoked": timeline.join(51_000, Member("c", client="librdkafka"))}  # fmt: skip
+    late = [timeline.stall(50_000, "b", 40_000), comes[kind]]
+    history = play(late, SERVER, members, max_poll_interval_ms=30_000)
+    (_, first, some), (_, then, rest) = [c for c in heard_of(history, "b", 51_000) if c[2]][:2]
+    assert (first, then) == (kind, "lost")
+    assert set(some) <= set(rest) if kind == "assigned" else not set(some) & set(rest)
+    late = [timeline.stall(50_000, "b", 40_000)]
+    history = play(
+        late, SERVER, members, auto_commit_interval_ms=60_000, max_poll_interval_ms=30_000
+    )
+    assert not timeline.deliveries_frame(history)["again"].sum()
+
+
+def test_librdkafka_under_kip_848_says_at_once_what_it_subscribes_to():
+    """As recorded; Java's says so with its next heartbeat."""
+    bumped = {}
+    for client in ("", "librdkafka"):
+        members = [Member("a", client=client)]
+        history = play([timeline.subscribe(60_000, "a", ["u"])], SERVER, members,
+                       [Topic("t", 1), Topic("u", 1)])  # fmt: skip
+        bumped[client] = next(e.time_ms for e in history.events
+                              if e.kind == "group epoch" and e.time_ms > 60_000)  # fmt: skip
+    assert bumped[""] > 60_100 and bumped["librdkafka"] <= 60_010
 
 
 def kinds_of(history, member, after):

@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from assignlab.timeline.engine.clock import cancel
+from assignlab.timeline.engine.consumer import Consumer
 from assignlab.timeline.engine.poll_loop import NEVER
 from assignlab.timeline.engine.world import World
 from assignlab.timeline.protocols import classic_client, kip848_client
@@ -23,7 +24,7 @@ from assignlab.timeline.protocols.classic_client import (
 )
 from assignlab.timeline.protocols.classic_coordinator import Coordinator, GroupMember
 from assignlab.timeline.protocols.errors import FENCED_INSTANCE_ID, NOT_COORDINATOR
-from assignlab.timeline.protocols.kip848_client import STALE
+from assignlab.timeline.protocols.kip848_client import RECONCILING, STALE
 from assignlab.timeline.scenario import SECOND, Member
 
 CHANGED = "metadata for subscribed topics has changed"
@@ -33,7 +34,26 @@ LOOKS_MS = SECOND // 2
 """From one look of its main thread to the next, where nothing wakes it."""
 
 
-class Client(classic_client.OtherClient):
+class Timed(Consumer):
+    """Its timers, which run since it was made, under either protocol."""
+
+    commits_by_timer = True
+
+    def _next(self, every_ms: int) -> int:
+        """When a timer of its main thread is due."""
+        return self.clock.now + every_ms - (self.clock.now - self.made) % every_ms
+
+    def _auto_commit_due(self) -> int:
+        """It commits what its application has been given, done with or not, unless a rebalance is under
+        way (rd_kafka_cgrp_offset_commit_tmr_cb)."""
+        return self._next(self.config.auto_commit_interval_ms)
+
+    def freeze(self, for_ms: int) -> None:
+        super().freeze(for_ms)
+        self.loop.next_commit = max(self.loop.next_commit, self.frozen_until)
+
+
+class Client(Timed, classic_client.OtherClient):
     """A consumer of librdkafka.
 
     ``named``: the topics that its application asks for; ``known``: those that are there, and their
@@ -45,7 +65,6 @@ class Client(classic_client.OtherClient):
     """
 
     notices_long_freeze = False
-    commits_by_timer = True
 
     def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):
         super().__init__(world, coordinator, member, number)
@@ -62,10 +81,6 @@ class Client(classic_client.OtherClient):
         self.overdue = self.assigned = self.losing = False
         self.heard = self.asked_at = self.clock.now
         self.loop.next_commit = NEVER
-
-    def _next(self, every_ms: int) -> int:
-        """When a timer of its main thread is due that runs since it was made."""
-        return self.clock.now + every_ms - (self.clock.now - self.made) % every_ms
 
     # ---- metadata ------------------------------------------------------------------------------
 
@@ -274,16 +289,7 @@ class Client(classic_client.OtherClient):
         if self.next_topics is not None and not self.joining:
             self._subscribe_to(self.next_topics)
 
-    # ---- commits and heartbeats ------------------------------------------------------------------
-
-    def _auto_commit_due(self) -> int:
-        """It commits what its application has been given, done with or not, unless a rebalance is under
-        way (rd_kafka_cgrp_offset_commit_tmr_cb)."""
-        return self._next(self.config.auto_commit_interval_ms)
-
-    def freeze(self, for_ms: int) -> None:
-        super().freeze(for_ms)
-        self.loop.next_commit = max(self.loop.next_commit, self.frozen_until)
+    # ---- heartbeats ----------------------------------------------------------------------------
 
     def synced(self, *answer) -> None:
         super().synced(*answer)
@@ -379,18 +385,93 @@ class Client(classic_client.OtherClient):
         super()._reset(reason)
 
 
-class ServerClient(kip848_client.Client):
+class ServerClient(Timed, kip848_client.Client):
     """A consumer of librdkafka under KIP-848."""
 
     reads_new_first = False
     counts_commits_anew = False
     looks_again_ms = 0
 
+    def __init__(
+        self, world: World, coordinator: kip848_client.Coordinator, member: Member, number: int
+    ):
+        super().__init__(world, coordinator, member, number)
+        self.settings.max_records = 1  # a poll hands out one
+        self.loop.next_commit = NEVER
+
+    def poll_waits(self) -> bool:
+        """What its main thread has for the application comes before records."""
+        return True
+
+    def _next_look(self) -> int:
+        """And wakes a poll at once."""
+        return self.clock.now
+
     def _is_target(self, partitions: np.ndarray) -> bool:
         """That a pattern has no partitions at first is no news to it, and nothing that it acknowledges."""
         first = self.pattern is not None and self.target is None
         nothing = first and not partitions.size and not self.held.size
         return nothing or super()._is_target(partitions)
+
+    def _subscribed(self, topics: tuple[str, ...]) -> None:
+        """It says so at once, or with what it acknowledges (rd_kafka_cgrp_consumer_apply_next_subscribe)."""
+        super()._subscribed(topics)
+        if self.phase == kip848_client.JOINED:
+            self._send_heartbeat()
+
+    # ---- reconciliation ------------------------------------------------------------------------
+
+    def _reconcile(self) -> None:
+        if self.phase == RECONCILING:
+            self._hold_auto_commit()
+        super()._reconcile()
+
+    def _hold_auto_commit(self) -> None:
+        self.advance()
+        self.loop.next_commit = NEVER
+
+    def _goes_on(self, target: np.ndarray) -> bool:
+        """Else its listener hears of it all the same, before it hears of anything else."""
+        return self._reconciling is target and self.phase == RECONCILING
+
+    def _commit_and_revoke(self, target: np.ndarray) -> None:
+        """It commits what it gives up alone (rd_kafka_assignment_serve_removals)."""
+        if self._revoked(target).size:
+            super()._commit_and_revoke(target)
+        else:
+            self._assign(target)
+
+    def _assign(self, target: np.ndarray) -> None:
+        if self._goes_on(target) and self.config.commit == "auto":
+            self.loop.next_commit = self._auto_commit_due()
+        super()._assign(target)
+
+    def _hear_the_rest(self) -> None:
+        """Its listener hears first what it was about to hear (RD_KAFKA_CGRP_REBALANCING)."""
+        target, self._reconciling = self._reconciling, None
+        if target is not None:
+            gone, new = self._revoked(target), target[~self.log.among(target, self.held)]
+            if gone.size:
+                self.tell("revoked", gone, "late")
+                self.give_up(gone, self.revoked_how())
+            if new.size:
+                self.take(new)
+
+    def _commit_the_last(self) -> None:
+        """What is taken from it is committed, lost or not, and counts as long as it has not left."""
+        self._hear_the_rest()
+        if self.config.commit == "auto":
+            self.commit(lambda error: None)
+
+    # ---- leaving and failing -------------------------------------------------------------------
+
+    def identity(self):
+        """A commit says what its last heartbeat was told."""
+        return self.member_id, self.generation
+
+    def _become_stale(self) -> None:
+        super()._become_stale()
+        self._hold_auto_commit()
 
     def _leave_stale(self) -> None:
         """It sends no heartbeats any more, and leaves once its application has lost what it has
@@ -399,21 +480,29 @@ class ServerClient(kip848_client.Client):
         self._become_stale()
         self.at_poll(self._lose_and_leave)
 
-    def _close(self) -> None:
-        """Who was late for its poll has not left yet."""
-        if self.phase == STALE:
-            self._send_leave()
-        super()._close()
-
-    def _unsubscribe(self) -> None:
-        """Likewise."""
-        if self.phase == STALE:
-            self._send_leave()
-        super()._unsubscribe()
-
     def _lose_and_leave(self) -> None:
         if self.phase != STALE:
             return  # it has unsubscribed since
         self._lose("max.poll.interval.ms exceeded")
         self._send_leave()
         self.clock.after(2 * self.config.latency_ms, self.in_time, self._join)
+
+    def _lose(self, error: str) -> None:
+        self._commit_the_last()
+        super()._lose(error)
+
+    def _close(self) -> None:
+        """Who was late for its poll has not left yet."""
+        if self.phase == STALE:
+            self._lose("closed")
+            self._send_leave()
+        self._hear_the_rest()
+        super()._close()
+
+    def _unsubscribe(self) -> None:
+        """Likewise."""
+        if self.phase == STALE:
+            self._lose("unsubscribed")
+            self._send_leave()
+        self._commit_the_last()
+        super()._unsubscribe()
