@@ -1866,6 +1866,20 @@ def test_what_was_never_committed_is_read_before_what_was(strategy, first):
     assert set(read["partition"]) == {first}
 
 
+@pytest.mark.parametrize("strategy", ["librdkafka-range", "kafka-python-range", SERVER])
+def test_other_clients_read_last_what_was_never_committed(strategy):
+    """As recorded: they read what they know where to read while they ask for the rest."""
+    actions = [timeline.leave(20_000, "a"), timeline.add_partitions(22_000, "t", 3)]
+    actions += [timeline.back(40_000, "a")]
+    client = "librdkafka" if strategy == SERVER else ""
+    fields = {"members": [Member("a", processing_ms=4, client=client)],
+              "topics": [Topic("t", 2, rate=10), Topic("u", 1, rate=10)]}  # fmt: skip
+    until = play(actions, strategy, **fields).ownership()["from_ms"].max() + 2_200
+    read = timeline.deliveries_frame(play(actions, strategy, until=int(until), **fields))
+    read = read[(read["from_ms"] > 40_000) & (read["to_offset"] > read["from_offset"])]
+    assert read["topic"].to_list() == ["t", "t", "u"] and read["partition"].max() == 1
+
+
 @pytest.mark.parametrize("strategy", [EAGER, SERVER])
 def test_what_was_committed_is_fetched_when_a_first_batch_of_the_others_is_taken(strategy):
     actions = [timeline.leave(20_000, "a"), timeline.add_partitions(22_000, "t", 3)]

@@ -46,6 +46,8 @@ class Consumer:
     reads_new_first = False
     """Whether it fetches from partitions that have a committed offset when it takes the first batch of
     the others: Java's asks whether such offsets are still in the log (KIP-320)."""
+    reads_new_last = False
+    """Whether it fetches from the others behind them: it has to ask where these begin."""
     asks_again: tuple[str, ...] = ()
     """Answers of a broker without the group: the client looks for the right one and asks again."""
 
@@ -378,8 +380,10 @@ class Consumer:
         new = self.log.committed[partitions] == NO_OFFSET
         if self.reads_new_first and new.any() and not new.all():
             self.at_poll(self._begin_anew, partitions[new], partitions[~new], taken)
-        else:
-            self.at_poll(self._begin, partitions, taken)
+            return
+        if self.reads_new_last:
+            partitions = np.concatenate((partitions[~new], partitions[new]))
+        self.at_poll(self._begin, partitions, taken)
 
     def _begin_anew(self, new: np.ndarray, others: np.ndarray, taken: int) -> None:
         """What has no committed offset is fetched first, the others with the next fetch."""

@@ -31,6 +31,8 @@ class Client(classic_client.OtherClient):
     whether nothing is read; ``takes``: whether a poll takes an assignment now; ``kept``: what an eager
     member had when it began to join."""
 
+    reads_new_last = True
+
     def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):
         super().__init__(world, coordinator, member, number)
         self.leads_when_back = False

@@ -35,9 +35,9 @@ LOOKS_MS = SECOND // 2
 
 
 class Timed(Consumer):
-    """Its timers, which run since it was made, under either protocol."""
+    """Its timers, which run since it was made, and what it reads first, under either protocol."""
 
-    commits_by_timer = True
+    commits_by_timer = reads_new_last = True
 
     def _next(self, every_ms: int) -> int:
         """When a timer of its main thread is due."""
