@@ -214,11 +214,15 @@ class ConsumerGroup(kip848_coordinator.Coordinator):
         last = self._is_last_of_consumer_protocol(self._holder_of(client.instance))
         member = self._subscribe(client, member_id)
         self.classic[member_id] = request
-        changed = self._update_subscription(member, None, request.subscription)
+        changed, known = (
+            self._update_subscription(member, None, request.subscription),
+            self.group_epoch,
+        )
         if changed or self._topics_changed:
             self._refresh_metadata(changed)
         if last:
             rebalance = self.assignment_epoch < self.group_epoch
+            self.group_epoch = known  # what it writes of its own end is not replayed
             if not rebalance:
                 self._reconcile(member, request.owned, changed)
             self.walk.add(member_id)
