@@ -84,15 +84,18 @@ def test_the_static_member_that_turns_a_group_into_a_classic_one_does_not_lead_i
     assert leaders == {"a", "b"}
 
 
+@pytest.mark.parametrize(("release", "owned"), [("4.0.1", 11), ("4.4", 13)])
 @pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
-def test_the_classic_group_begins_where_the_consumer_group_was_before_its_topics_changed(strategy):
-    """As recorded: the epoch of what the last static member finds new is written, and never counts."""
+def test_topics_change_before_a_static_member_turns_a_group_into_a_classic_one(
+    strategy, release, owned
+):
+    """As recorded: the epoch of what it finds new is written, and never counts; since 4.3 all join again."""
     grows = [timeline.add_partitions(72_500, "t", 9)]
     down = timeline.rolling_restart(30_000, "abc", 20_000, 5_000, strategies=[strategy])
-    history = play([*down, *grows], SERVER, static=True, metadata_max_age_ms=2_000)
+    history = play([*down, *grows], SERVER, static=True, release=release, metadata_max_age_ms=2_000)
     assert types(history) == ["consumer", "classic"]
     assert not told(history, "lost")
-    assert len(owned_at_end(history)) == 13
+    assert len(owned_at_end(history)) == owned
 
 
 @pytest.mark.parametrize("release", ["4.1", "4.4"])

@@ -105,9 +105,10 @@ class Config(Given):
     epoch counts for partitions that the member has had since then, ``group_consumer_new_epoch``,
     the epoch of a group before its first member's, and ``group_consumer_rejoin_for_target``:
     members of the classic protocol in a consumer group are told to join again when there is another
-    target assignment; before, when the group's epoch was bumped. Two of 4.4:
-    ``group_consumer_assignor_watched``, whether the group's epoch is bumped when another assignor is
-    the preferred one (KAFKA-20434), and
+    target assignment; before, when the group's epoch was bumped (and a group that becomes classic with
+    an old target rebalances; before, where the member that turns it subscribes to something else).
+    Two of 4.4: ``group_consumer_assignor_watched``, whether the group's epoch is bumped when another
+    assignor is the preferred one (KAFKA-20434), and
     ``group_consumer_empty_is_assigned``, whether the last member that goes leaves a target of its epoch
     (KAFKA-20442), so that who comes next begins a new one, and does not wait. And one of 4.0.1:
     ``group_consumer_knows_topics``, whether a classic group that becomes a consumer group knows the

@@ -221,7 +221,9 @@ class ConsumerGroup(kip848_coordinator.Coordinator):
         if changed or self._topics_changed:
             self._refresh_metadata(changed)
         if last:
-            rebalance = self.assignment_epoch < self.group_epoch
+            rebalance = changed
+            if self.config.group_consumer_rejoin_for_target:
+                rebalance = self.assignment_epoch < self.group_epoch
             self.group_epoch = known  # what it writes of its own end is not replayed
             if not rebalance:
                 self._reconcile(member, request.owned, changed)
