@@ -72,11 +72,11 @@ class Config(Given):
     its application's thread waits for it, and polls of kafka-python await a join for so long.
     ``poll_wakes``, no setting of Kafka's but a change of 4.2 and 4.4: before which end of it a poll
     without records looks: ``timeout`` none (and heartbeats and auto commits that are due), ``at once``
-    all the time, ``backoff`` every ``retry_backoff_ms``. Since 4.2 such a poll does not wait for the
-    network thread either (all but ``timeout``): where records of two partitions are always at hand,
-    every other poll asks it for nothing, no commit and no new poll interval; and of a hundred auto
-    commits that are due in one of the others, ``auto_commit_ahead_percent`` cover the records that
-    the poll returns, which a crash then loses.
+    all the time (librdkafka's in any case), ``backoff`` every ``retry_backoff_ms``. Since 4.2 a poll of
+    Java's does not wait for the network thread either (all but ``timeout``): where records of two
+    partitions are always at hand, every other poll asks it for nothing, no commit and no new poll
+    interval; and of a hundred auto commits that are due in one of the others,
+    ``auto_commit_ahead_percent`` cover the records that the poll returns, which a crash then loses.
 
     Consumer, classic protocol: ``session_timeout_ms``, ``heartbeat_interval_ms``,
     ``max_poll_interval_ms`` (also the rebalance timeout; aiokafka's is its session, and
