@@ -2323,6 +2323,17 @@ def test_librdkafka_that_was_late_hears_first_what_it_was_to_hear(kind):
     assert not timeline.deliveries_frame(history)["again"].sum()
 
 
+@pytest.mark.parametrize("strategy", [SERVER, "librdkafka-cooperative-sticky"])
+def test_librdkafka_commits_what_it_gives_up_alone(strategy):
+    """As recorded under KIP-848: what it keeps is read again from its last commit, after a crash."""
+    client = "librdkafka" if strategy == SERVER else ""
+    happens = [timeline.join(40_000, Member("b", client=client)), timeline.crash(60_000, "a")]
+    history = play(happens, strategy, [Member("a", client=client)],
+                   auto_commit_interval_ms=1_000_000)  # fmt: skip
+    again = timeline.deliveries_frame(history)["again"]
+    assert again.max() > 500 and (again > 0).sum() == 3
+
+
 def test_librdkafka_under_kip_848_says_at_once_what_it_subscribes_to():
     """As recorded; Java's says so with its next heartbeat."""
     bumped = {}

@@ -236,7 +236,9 @@ class Consumer:
             self.advance()
             self._watch()
 
-    def commit_in_poll(self, done: Callable[[str | None], None]) -> None:
+    def commit_in_poll(
+        self, done: Callable[[str | None], None], only: np.ndarray | None = None
+    ) -> None:
         """Commit while the application is in poll; it stays there until ``done(error)`` is over."""
 
         def answered(error: str | None) -> None:
@@ -244,7 +246,7 @@ class Consumer:
             self._unblock()
 
         self._block()
-        self.commit(answered)
+        self.commit(answered, only)
 
     def in_time(self, call: Callable, *args) -> None:
         """Call as soon as the process runs: now, unless it is frozen."""
@@ -536,20 +538,24 @@ class Consumer:
     def commit_failed(self, error: str) -> None:
         """The answer to a commit is an error."""
 
-    def commit(self, done: Callable[[str | None], None]) -> None:
-        """Commit what has been processed; ``done(error)`` when the answer is there."""
+    def commit(self, done: Callable[[str | None], None], only: np.ndarray | None = None) -> None:
+        """Commit what has been processed, all or ``only`` of some partitions; ``done(error)`` when the
+        answer is there."""
         self.advance()
         self._send_flight_off()
-        if self.own.partition.size == 0:
+        rows, offsets = self._rows.copy(), self.processed()
+        if only is not None:
+            chosen = self.log.among(self.own.partition, only)
+            rows, offsets = rows.compress(chosen, axis=1), offsets[chosen]
+        if offsets.size == 0:
             done(None)
             return
         latency = self.config.latency_ms
         # None of the loop's own until it is answered; the interval goes on.
         self.loop.next_commit = max(self.loop.next_commit, self.clock.now + 2 * latency)
         self.clock.after(
-            latency, self._arrive, Owned(*self._rows.copy()), self.processed(), self.identity(), done,
-            self.valid,
-        )  # fmt: skip
+            latency, self._arrive, Owned(*rows), offsets, self.identity(), done, self.valid
+        )
 
     def revoked_how(self, error: str | None = None) -> str:
         """How partitions are given up in order: why something is delivered again afterwards."""

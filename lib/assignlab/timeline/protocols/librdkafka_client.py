@@ -210,9 +210,10 @@ class Client(Timed, classic_client.OtherClient):
         self._lose(self.loss)
 
     def _revoke(self, partitions: np.ndarray, then: Callable) -> None:
+        """It commits what it gives up alone (rd_kafka_assignment_serve_removals)."""
         give_up = super()._revoke
         if self.cooperative and self.config.commit == "auto" and partitions.size:
-            self.commit_in_poll(lambda error: give_up(partitions, then))
+            self.commit_in_poll(lambda error: give_up(partitions, then), partitions)
         else:
             give_up(partitions, then)
 
@@ -436,10 +437,12 @@ class ServerClient(Timed, kip848_client.Client):
 
     def _commit_and_revoke(self, target: np.ndarray) -> None:
         """It commits what it gives up alone (rd_kafka_assignment_serve_removals)."""
-        if self._revoked(target).size:
-            super()._commit_and_revoke(target)
-        else:
-            self._assign(target)
+        if not self._goes_on(target):
+            return
+        gone = self._revoked(target)
+        go_on = self._revoke if gone.size else self._assign
+        self.commit(lambda error: self.when_poll_looks(go_on, target), gone)
+        self.stop_reading(gone, self.revoked_how())
 
     def _assign(self, target: np.ndarray) -> None:
         if self._goes_on(target) and self.config.commit == "auto":
@@ -452,6 +455,8 @@ class ServerClient(Timed, kip848_client.Client):
         if target is not None:
             gone, new = self._revoked(target), target[~self.log.among(target, self.held)]
             if gone.size:
+                if self.config.commit == "auto":
+                    self.commit(lambda error: None, gone)
                 self.tell("revoked", gone, "late")
                 self.give_up(gone, self.revoked_how())
             if new.size:
