@@ -2323,6 +2323,17 @@ def test_librdkafka_that_was_late_hears_first_what_it_was_to_hear(kind):
     assert not timeline.deliveries_frame(history)["again"].sum()
 
 
+@pytest.mark.parametrize("moves", [[], [timeline.coordinator_moves(40_000)]])
+def test_a_coordinator_that_takes_over_resolves_patterns_and_then_not_for_a_while(moves):
+    """As recorded: lastMetadataImageWithNewTopics is the image that it begins with."""
+    created = timeline.create_topic(45_500, Topic("t2", 4))
+    history = play([*moves, created], SERVER, [Member(name, pattern="t.*") for name in "ab"],
+                   group_consumer_heartbeat_interval_ms=1_000)  # fmt: skip
+    [found] = [e.time_ms for e in history.events
+               if e.kind == "group epoch" and e.time_ms > 30_000]  # fmt: skip
+    assert (50_000 <= found < 52_500) if moves else (45_500 < found < 46_600)
+
+
 @pytest.mark.parametrize("strategy", [SERVER, "librdkafka-cooperative-sticky"])
 def test_librdkafka_commits_what_it_gives_up_alone(strategy):
     """As recorded under KIP-848: what it keeps is read again from its last commit, after a crash."""

@@ -450,7 +450,9 @@ class Coordinator(Hosted):
         return STALE_MEMBER_EPOCH
 
     def load(self) -> None:
-        """Everything is there, and all times begin anew, for members of either protocol those of this one."""
+        """Everything is there, and all times begin anew, for members of either protocol those of this one. To
+        a broker that takes over all topics are new, and patterns are resolved once more."""
+        self._resolved_created = -1
         for member in self.members.values():
             self._session_lasts(member, self.config.group_consumer_session_timeout_ms)
             if member.state == UNREVOKED:
