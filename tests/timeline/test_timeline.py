@@ -2323,6 +2323,17 @@ def test_librdkafka_that_was_late_hears_first_what_it_was_to_hear(kind):
     assert not timeline.deliveries_frame(history)["again"].sum()
 
 
+@pytest.mark.parametrize("strategy", ["range", "kafka-python-range"])
+@pytest.mark.parametrize("moves", [[], [timeline.coordinator_moves(54_000)]])
+def test_kafka_python_counts_its_poll_interval_anew_when_it_finds_the_coordinator(strategy, moves):
+    """As recorded (Heartbeat.reset_timeouts), though its application does not poll."""
+    stalls = timeline.stall(50_000, "b", 10_000)
+    history = play([stalls, *moves], strategy, heartbeat_interval_ms=1_000,
+                   max_poll_interval_ms=7_000)  # fmt: skip
+    late = any(e.kind == "poll interval exceeded" for e in history.events)
+    assert late == (strategy == "range" or not moves)
+
+
 @pytest.mark.parametrize("moves", [[], [timeline.coordinator_moves(40_000)]])
 def test_a_coordinator_that_takes_over_resolves_patterns_and_then_not_for_a_while(moves):
     """As recorded: lastMetadataImageWithNewTopics is the image that it begins with."""

@@ -42,6 +42,18 @@ class Client(classic_client.OtherClient):
 
     # ---- joining -------------------------------------------------------------------------------
 
+    def find_coordinator(self, then: Callable[[], None] | None = None) -> None:
+        """Its poll interval begins anew with that (Heartbeat.reset_timeouts), though its application is at
+        work."""
+
+        def found() -> None:
+            self.loop.last_poll = self.clock.now
+            self._check_poll_interval()
+            if then is not None:
+                then()
+
+        super().find_coordinator(found)
+
     def needs_join(self) -> bool:
         """Whether a poll that begins now looks after a join (``need_rejoin``)."""
         changed = self.assignment_snapshot not in (None, self.metadata_snapshot)
