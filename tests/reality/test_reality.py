@@ -32,6 +32,15 @@ def test_every_difference_is_known_and_every_known_one_is_there(compared):
     assert not gone, "known.yaml says that they differ, and they do not"
 
 
+def test_topics_that_are_created_later_have_their_ids_too():
+    """Assignors walk topics in the order of hash tables of ids."""
+    one = next(one for one in RECORDED if one["name"] == "pattern.range")
+    [made] = one["actions"]
+    with_id = one | {"actions": [made | {"id": "AAAAAAAAAAAAAAAAAAAAAQ"}]}
+    assert beside.ids_of(with_id)[made["creates"][0]] == ["AAAAAAAAAAAAAAAAAAAAAQ"]
+    assert recording.scenario_of(with_id) == recording.scenario_of(one)
+
+
 def test_most_of_what_happened_is_what_the_timeline_says(compared):
     equal = compared.groupby("check")["equal"].mean()
     assert equal["owners"] > 0.9

@@ -236,6 +236,7 @@ def config_of(recording: Recording, drift_ms: int = 0) -> Config:
 def ids_of(recording: Recording) -> dict[str, list[str]]:
     """The ids that topics and members got, by name."""
     ids = {topic["name"]: [topic["id"]] for topic in recording["topics"]}
+    ids |= {made["creates"][0]: [made["id"]] for made in recording["actions"] if "id" in made}
     for event in recording["events"]:
         if "id" in event:
             ids.setdefault(event["member"], []).append(event["id"])

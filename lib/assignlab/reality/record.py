@@ -124,6 +124,7 @@ class Run:
         self.script = script
         self.began = 0
         self.made: dict[str, int] = {}
+        self.ids: dict[str, str] = {}
         self.events: list[Event] = []
         self.got: list[Got] = []
         self.actions: list[dict[str, Any]] = []
@@ -213,6 +214,7 @@ class Run:
     def _create(self, topic: Topic) -> dict[str, Any]:
         about = {"topic": topic.name, "partitions": topic.partitions}
         made = self.place.have("create", "created", **about)
+        self.ids[topic.name] = made["id"]
         told = {"name": topic.name, "partitions": topic.partitions, "id": made["id"]}
         return told | ({"rate": topic.rate} if topic.rate else {})
 
@@ -317,7 +319,10 @@ class Run:
         at = ACTIONS[action.kind](self, action)
         if action.kind == "join":
             action = replace(action, values=(("member", self._with_made(action["member"])),))
-        self.actions.append(told_of(action, at - self.began))
+        told = told_of(action, at - self.began)
+        if action.kind == "create_topic":
+            told["id"] = self.ids[action["topic"].name]
+        self.actions.append(told)
 
     def _do(self, action: Action, do: str, **values) -> int:
         """Tell a member to do something; returns the moment at which it begins."""
