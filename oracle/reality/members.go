@@ -1,9 +1,10 @@
-// Real consumers of Sarama in one process, as Members.java has Java's and members.py those of others.
+// Real consumers of Sarama or franz-go in one process, as Members.java has Java's and members.py those
+// of others.
 //
 // The same JSON lines: commands on standard input, what happens to the members, with the moment in
-// ms, on standard output. Setup and Cleanup are what a rebalance listener is elsewhere: partitions
-// are assigned, and revoked. Settings have the names that Java's consumer gives them; its
-// max.poll.interval.ms is the rebalance timeout. Built with the pins of oracle/clients/go.
+// ms, on standard output. Settings have the names that Java's consumer gives them; its
+// max.poll.interval.ms is the rebalance timeout. Built with the pins of oracle/clients/go, and run with
+// the client's name: members franz-go HOST:PORT.
 package main
 
 import (
@@ -13,6 +14,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -21,6 +24,8 @@ import (
 	"time"
 
 	"github.com/IBM/sarama"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 type command struct {
@@ -36,16 +41,22 @@ type event map[string]any
 
 var out sync.Mutex
 
-// member is one consumer group of Sarama's, which is one member, and its handler.
+// consumer is what a client has for a member: one that is prepared knows its coordinator and has not
+// joined; one that is closed has ended.
+type consumer interface {
+	prepare() error
+	start()
+	subscribe(topics []string)
+	close()
+}
+
+// member is a consumer, and what it is told.
 type member struct {
 	command
-	client sarama.Client
-	group  sarama.ConsumerGroup
-	atWork atomic.Int64 // until when the application is, in ms
-	topics atomic.Pointer[[]string]
-	cancel atomic.Pointer[context.CancelFunc]
-	toDo   chan command
-	ended  chan struct{}
+	consumer  consumer
+	atWork    atomic.Int64 // until when the application is, in ms
+	toDo      chan command
+	lastError string
 }
 
 func now() int64 { return time.Now().UnixMilli() }
@@ -61,9 +72,88 @@ func (m *member) tell(kind string, values event) {
 	fmt.Println(string(line))
 }
 
-// prepare makes a client that knows its coordinator and has not joined.
-func (m *member) prepare() error {
+// tellOf tells of partitions that the member is given or gives up.
+func (m *member) tellOf(kind string, of map[string][]int32, id string, generation int32) {
+	partitions := []string{}
+	for topic, numbers := range of {
+		for _, number := range numbers {
+			partitions = append(partitions, fmt.Sprintf("%s-%d", topic, number))
+		}
+	}
+	sort.Strings(partitions)
+	m.tell(kind, event{"partitions": partitions, "id": id, "generation": generation})
+}
+
+// tellError tells of an error, but not again of the one that came last; nil ends that.
+func (m *member) tellError(err error) {
+	said := ""
+	if err != nil {
+		said = err.Error()
+	}
+	if said != "" && said != m.lastError {
+		m.tell("error", event{"error": said})
+	}
+	m.lastError = said
+}
+
+// work lasts until the application is through with what it is at, and so long again.
+func (m *member) work(ms float64) {
+	time.Sleep(time.Duration(max(0, m.atWork.Load()-now())) * time.Millisecond)
+	time.Sleep(time.Duration(ms * float64(time.Millisecond)))
+}
+
+// process is what the application does with a record.
+func (m *member) process(topic string, partition int32, offset int64) {
+	m.work(m.ProcessingMs)
+	of := fmt.Sprintf("%s-%d", topic, partition)
+	m.tell("got", event{"ranges": [][]any{{of, offset, offset + 1}}})
+}
+
+// live prepares the member, which then does what it is told.
+func (m *member) live() {
 	made := now()
+	if err := m.consumer.prepare(); err != nil {
+		m.tell("fatal", event{"error": err.Error()})
+		return
+	}
+	m.tell("ready", event{"made": made})
+	for told := range m.toDo {
+		m.do(told)
+	}
+}
+
+func (m *member) do(told command) {
+	if told.Do == "start" {
+		m.tell("started", nil)
+		m.consumer.start()
+		return
+	}
+	m.tell("does", event{"what": told.Do})
+	switch told.Do {
+	case "close":
+		m.consumer.close()
+		m.tell("closed", nil)
+	case "stall":
+		m.atWork.Store(now() + told.Ms)
+	case "subscribe":
+		m.consumer.subscribe(told.Topics)
+	default:
+		m.tell("fatal", event{"error": told.Do})
+	}
+}
+
+// ofSarama is a consumer group of Sarama's, which is one member, and its handler. Setup and Cleanup are
+// what a rebalance listener is elsewhere: partitions are assigned, and revoked.
+type ofSarama struct {
+	*member
+	client sarama.Client
+	group  sarama.ConsumerGroup
+	topics atomic.Pointer[[]string]
+	cancel atomic.Pointer[context.CancelFunc]
+	ended  chan struct{}
+}
+
+func (m *ofSarama) prepare() error {
 	config, err := configOf(m.Settings)
 	if err != nil {
 		return err
@@ -76,11 +166,9 @@ func (m *member) prepare() error {
 	if _, err = m.client.Coordinator(name); err != nil {
 		return err
 	}
-	if m.group, err = sarama.NewConsumerGroupFromClient(name, m.client); err != nil {
-		return err
-	}
-	m.tell("ready", event{"made": made})
-	return nil
+	m.ended = make(chan struct{})
+	m.group, err = sarama.NewConsumerGroupFromClient(name, m.client)
+	return err
 }
 
 func configOf(settings map[string]any) (*sarama.Config, error) {
@@ -132,9 +220,24 @@ func configOf(settings map[string]any) (*sarama.Config, error) {
 	return config, nil
 }
 
+func (m *ofSarama) start() {
+	m.topics.Store(&m.command.Topics)
+	go m.run()
+}
+
+func (m *ofSarama) subscribe(topics []string) {
+	m.topics.Store(&topics)
+	(*m.cancel.Load())()
+}
+
+func (m *ofSarama) close() {
+	m.group.Close()
+	<-m.ended
+	m.client.Close()
+}
+
 // run consumes in a loop, as every user of Sarama does, also after an error.
-func (m *member) run() {
-	last := ""
+func (m *ofSarama) run() {
 	for {
 		session, cancel := context.WithCancel(context.Background())
 		m.cancel.Store(&cancel)
@@ -144,100 +247,180 @@ func (m *member) run() {
 			close(m.ended)
 			return
 		}
-		if err == nil {
-			last = ""
-			continue
+		m.tellError(err)
+		if err != nil {
+			time.Sleep(50 * time.Millisecond)
 		}
-		if err.Error() != last {
-			last = err.Error()
-			m.tell("error", event{"error": last})
-		}
-		time.Sleep(50 * time.Millisecond)
 	}
 }
 
-// live prepares the member, which then does what it is told.
-func (m *member) live() {
-	if err := m.prepare(); err != nil {
-		m.tell("fatal", event{"error": err.Error()})
-		return
-	}
-	for told := range m.toDo {
-		m.do(told)
-	}
-}
-
-func (m *member) do(told command) {
-	if told.Do == "start" {
-		m.topics.Store(&m.command.Topics)
-		m.tell("started", nil)
-		go m.run()
-		return
-	}
-	m.tell("does", event{"what": told.Do})
-	switch told.Do {
-	case "close":
-		m.group.Close()
-		<-m.ended
-		m.client.Close()
-		m.tell("closed", nil)
-	case "stall":
-		m.atWork.Store(now() + told.Ms)
-	case "subscribe":
-		m.topics.Store(&told.Topics)
-		(*m.cancel.Load())()
-	default:
-		m.tell("fatal", event{"error": told.Do})
-	}
-}
-
-func (m *member) tellOf(kind string, session sarama.ConsumerGroupSession) error {
-	partitions := []string{}
-	for topic, numbers := range session.Claims() {
-		for _, number := range numbers {
-			partitions = append(partitions, fmt.Sprintf("%s-%d", topic, number))
-		}
-	}
-	sort.Strings(partitions)
-	m.tell(kind, event{
-		"partitions": partitions, "id": session.MemberID(), "generation": session.GenerationID(),
-	})
+func (m *ofSarama) Setup(session sarama.ConsumerGroupSession) error {
+	m.tellOf("assigned", session.Claims(), session.MemberID(), session.GenerationID())
 	return nil
 }
 
-func (m *member) Setup(session sarama.ConsumerGroupSession) error {
-	return m.tellOf("assigned", session)
-}
-
-func (m *member) Cleanup(session sarama.ConsumerGroupSession) error {
-	return m.tellOf("revoked", session)
+func (m *ofSarama) Cleanup(session sarama.ConsumerGroupSession) error {
+	m.tellOf("revoked", session.Claims(), session.MemberID(), session.GenerationID())
+	return nil
 }
 
 // ConsumeClaim processes the records of a partition until it is to let go of it; then, too, a member
 // that is at work finishes what it has.
-func (m *member) ConsumeClaim(
+func (m *ofSarama) ConsumeClaim(
 	session sarama.ConsumerGroupSession, claim sarama.ConsumerGroupClaim,
 ) error {
-	work := func(ms float64) {
-		time.Sleep(time.Duration(max(0, m.atWork.Load()-now())) * time.Millisecond)
-		time.Sleep(time.Duration(ms * float64(time.Millisecond)))
-	}
 	for {
 		select {
 		case <-session.Context().Done():
-			work(0)
+			m.work(0)
 			return nil
 		case record, open := <-claim.Messages():
 			if !open {
-				work(0)
+				m.work(0)
 				return nil
 			}
-			work(m.ProcessingMs)
-			of := fmt.Sprintf("%s-%d", record.Topic, record.Partition)
-			m.tell("got", event{"ranges": [][]any{{of, record.Offset, record.Offset + 1}}})
+			m.process(record.Topic, record.Partition, record.Offset)
 			session.MarkMessage(record, "")
 		}
 	}
+}
+
+// ofFranzGo is a client of franz-go's in a group. It is its own logger: callbacks of the application
+// would replace what the client does where there are none, which is to commit.
+type ofFranzGo struct {
+	*member
+	client *kgo.Client
+	most   int // records of a poll, 0 for any number
+	stop   context.CancelFunc
+	ended  chan struct{}
+}
+
+func (m *ofFranzGo) prepare() error {
+	options, err := m.options()
+	if err != nil {
+		return err
+	}
+	if m.client, err = kgo.NewClient(options...); err != nil {
+		return err
+	}
+	ask := kmsg.NewPtrHeartbeatRequest() // of nobody, which the coordinator answers
+	ask.Group = m.Settings["group.id"].(string)
+	_, err = ask.RequestWith(context.Background(), m.client)
+	return err
+}
+
+func (m *ofFranzGo) options() ([]kgo.Opt, error) {
+	options := []kgo.Opt{kgo.WithLogger(m)}
+	times := map[string]func(time.Duration) kgo.Opt{
+		"session.timeout.ms":      func(t time.Duration) kgo.Opt { return kgo.SessionTimeout(t) },
+		"heartbeat.interval.ms":   func(t time.Duration) kgo.Opt { return kgo.HeartbeatInterval(t) },
+		"max.poll.interval.ms":    func(t time.Duration) kgo.Opt { return kgo.RebalanceTimeout(t) },
+		"metadata.max.age.ms":     func(t time.Duration) kgo.Opt { return kgo.MetadataMaxAge(t) },
+		"auto.commit.interval.ms": func(t time.Duration) kgo.Opt { return kgo.AutoCommitInterval(t) },
+	}
+	for name, value := range m.Settings {
+		text := fmt.Sprint(value)
+		switch name {
+		case "bootstrap.servers":
+			options = append(options, kgo.SeedBrokers(strings.Split(text, ",")...))
+		case "group.id":
+			options = append(options, kgo.ConsumerGroup(text))
+		case "client.id":
+			options = append(options, kgo.ClientID(text))
+		case "group.instance.id":
+			options = append(options, kgo.InstanceID(text))
+		case "enable.auto.commit":
+			if text != "true" {
+				options = append(options, kgo.DisableAutoCommit())
+			}
+		case "auto.offset.reset":
+			reset := map[string]kgo.Offset{
+				"earliest": kgo.NewOffset().AtStart(), "latest": kgo.NewOffset().AtEnd(),
+			}[text]
+			options = append(options, kgo.ConsumeResetOffset(reset), kgo.ConsumeStartOffset(reset))
+		case "max.poll.records":
+			m.most, _ = strconv.Atoi(text)
+		case "partition.assignment.strategy":
+			balancers := []kgo.GroupBalancer{}
+			for _, strategy := range strings.Split(text, ",") {
+				balancers = append(balancers, map[string]func() kgo.GroupBalancer{
+					"range":              kgo.RangeBalancer,
+					"roundrobin":         kgo.RoundRobinBalancer,
+					"sticky":             kgo.StickyBalancer,
+					"cooperative-sticky": kgo.CooperativeStickyBalancer,
+				}[strategy]())
+			}
+			options = append(options, kgo.Balancers(balancers...))
+		default:
+			set, known := times[name]
+			if !known {
+				return nil, errors.New("no setting of franz-go's: " + name)
+			}
+			ms, err := strconv.ParseFloat(text, 64)
+			if err != nil {
+				return nil, err
+			}
+			given := time.Duration(ms) * time.Millisecond
+			options = append(options, set(given))
+			if name == "metadata.max.age.ms" { // which may not be below the other
+				options = append(options, kgo.MetadataMinAge(min(given, 5*time.Second)))
+			}
+		}
+	}
+	return options, nil
+}
+
+func (m *ofFranzGo) Level() kgo.LogLevel { return kgo.LogLevelDebug }
+
+// Log tells which of its callbacks the client calls, and with what.
+func (m *ofFranzGo) Log(_ kgo.LogLevel, said string, values ...any) {
+	kind, calls := map[string]string{
+		"entering OnPartitionsAssigned": "assigned",
+		"entering OnPartitionsRevoked":  "revoked",
+		"entering OnPartitionsLost":     "lost",
+	}[said]
+	if calls {
+		partitions := reflect.ValueOf(values[1]).Convert(reflect.TypeFor[map[string][]int32]())
+		id, generation := m.client.GroupMetadata()
+		m.tellOf(kind, partitions.Interface().(map[string][]int32), id, generation)
+	}
+}
+
+func (m *ofFranzGo) start() {
+	var polls context.Context
+	polls, m.stop = context.WithCancel(context.Background())
+	m.ended = make(chan struct{})
+	m.client.AddConsumeTopics(m.command.Topics...)
+	go m.run(polls)
+}
+
+// run polls in a loop until it is stopped, also after an error.
+func (m *ofFranzGo) run(polls context.Context) {
+	defer close(m.ended)
+	for polls.Err() == nil {
+		fetched := m.client.PollRecords(polls, m.most)
+		if err := fetched.Err(); polls.Err() == nil {
+			m.tellError(err)
+		}
+		for _, record := range fetched.Records() {
+			m.process(record.Topic, record.Partition, record.Offset)
+		}
+	}
+}
+
+func (m *ofFranzGo) subscribe(topics []string) {
+	known := m.client.GetConsumeTopics()
+	m.client.PurgeTopicsFromConsuming(slices.DeleteFunc(known, func(topic string) bool {
+		return slices.Contains(topics, topic)
+	})...)
+	m.client.AddConsumeTopics(topics...)
+}
+
+// close lets the application finish what it is at, as one does that closes after its last poll.
+func (m *ofFranzGo) close() {
+	m.stop()
+	<-m.ended
+	m.client.Close()
 }
 
 func main() {
@@ -249,7 +432,10 @@ func main() {
 			panic(err)
 		}
 		if told.Do == "prepare" {
-			made := &member{command: told, toDo: make(chan command, 100), ended: make(chan struct{})}
+			made := &member{command: told, toDo: make(chan command, 100)}
+			made.consumer = map[string]consumer{
+				"sarama": &ofSarama{member: made}, "franz-go": &ofFranzGo{member: made},
+			}[os.Args[1]]
 			members[told.Key] = made
 			go made.live()
 		} else {

@@ -7,7 +7,7 @@ import pytest
 
 from assignlab.proof import bridges
 from assignlab.proof.originals import OriginalsUnavailable
-from assignlab.reality.hosts import JAVA, PINNED, SARAMA, Client, Host, Inbox
+from assignlab.reality.hosts import IN_GO, JAVA, PINNED, Client, Host, Inbox
 from assignlab.reality.record import ACTIONS, Place, Run
 from assignlab.reality.scripts import USUAL, Script
 from assignlab.timeline import Member, Scenario, Topic, coordinator_moves, join
@@ -57,11 +57,12 @@ def test_a_process_that_is_gone_is_named_and_can_be_closed():
             host.tell("start", key="a")
 
 
-def test_without_go_there_are_no_members_of_sarama(monkeypatch):
+@pytest.mark.parametrize("client", IN_GO)
+def test_without_go_there_are_no_members_of_clients_in_go(client, monkeypatch):
     monkeypatch.setattr(bridges, "_newer", lambda *_: False)
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(OriginalsUnavailable, match="sarama: go is not on the PATH"):
-        Client(SARAMA, PINNED[SARAMA]).command()
+    with pytest.raises(OriginalsUnavailable, match=f"{client}: go is not on the PATH"):
+        Client(client, PINNED[client]).command()
 
 
 def test_whatever_the_timeline_plays_is_recorded_too():

@@ -1,10 +1,10 @@
-"""librdkafka, kafka-python, aiokafka and Sarama beside Java's client: who runs a member; real groups of each."""
+"""librdkafka, kafka-python, aiokafka, Sarama and franz-go beside Java's client: who runs a member; real groups of each."""
 
 import pytest
 
 from assignlab.proof.originals import OriginalsUnavailable
 from assignlab.reality import beside, scripts
-from assignlab.reality.hosts import JAVA, PINNED, SARAMA, Client
+from assignlab.reality.hosts import JAVA, PINNED, Client
 from assignlab.reality.record import record
 from assignlab.timeline import scenario as happens
 from assignlab.timeline.scenario import Member
@@ -22,8 +22,8 @@ from assignlab.timeline.scenario import Member
         ),
         ("join-leave.kafka-python-sticky", [Client("kafka-python", PINNED["kafka-python"])]),
         ("join-leave.aiokafka-sticky", [Client("aiokafka", PINNED["aiokafka"])]),
-        ("mixed.sarama-range", [Client(JAVA, "4.4.0"), Client(SARAMA, PINNED[SARAMA])]),
-        ("join-leave.sticky.sarama", [Client(SARAMA, PINNED[SARAMA])]),
+        ("mixed.sarama-range", [Client(JAVA, "4.4.0"), Client("sarama", PINNED["sarama"])]),
+        ("join-leave.sticky.sarama", [Client("sarama", PINNED["sarama"])]),
         ("crash.server-uniform", [Client(JAVA, "4.4.0")]),
         ("crash.server-uniform.librdkafka", [Client("librdkafka", PINNED["librdkafka"])]),
     ],

@@ -3,7 +3,8 @@ and telling what happens to their members.
 
 Members that share a process are cheap; one that is to crash or to freeze has a process of its own,
 which a signal ends or stops. The other side is ``oracle/reality``: ``Members.java`` for Java's
-clients, ``members.py`` for librdkafka, kafka-python and aiokafka, ``members.go`` for Sarama.
+clients, ``members.py`` for librdkafka, kafka-python and aiokafka, ``members.go`` for Sarama and
+franz-go.
 """
 
 import contextlib
@@ -28,7 +29,8 @@ from assignlab.proof.originals import (
     one_build_at_a_time,
 )
 
-JAVA, SARAMA = "kafka-clients", "sarama"
+JAVA = "kafka-clients"
+IN_GO = ("sarama", "franz-go")
 IN_JAVA = System(
     module="reality",
     main="assignlab.oracle.reality.Members",
@@ -42,7 +44,7 @@ PACKAGES = {
 }
 """The clients in Python: name -> the package that brings it, in the same release, and what that needs."""
 PINNED = {
-    name: system.release for system in SYSTEMS if (name := system.module) in {*PACKAGES, SARAMA}
+    name: system.release for system in SYSTEMS if (name := system.module) in {*PACKAGES, *IN_GO}
 }
 """The other clients' releases: those of their assignors here."""
 WAITS_S = 120
@@ -68,9 +70,9 @@ class Client(NamedTuple):
         with one_build_at_a_time():
             target.mkdir(parents=True, exist_ok=True)
             try:
-                if self.name == SARAMA:
+                if self.name in IN_GO:
                     pins, file = PROJECT / "clients" / "go", folder / "members.go"
-                    return bridges.build_go(pins, target, self.release, file=file)
+                    return [*bridges.build_go(pins, target, self.release, file=file), self.name]
                 python, _ = bridges.build_python(folder, target, self.release, *PACKAGES[self.name])
             except bridges.BridgeFailed as failed:
                 raise OriginalsUnavailable(f"{self.name}: {failed}") from failed

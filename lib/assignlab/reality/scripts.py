@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from assignlab import assignors
-from assignlab.reality.hosts import JAVA, PINNED, SARAMA, Client
+from assignlab.reality.hosts import JAVA, PINNED, Client
 from assignlab.releases import NEWEST
 from assignlab.timeline import scenario as happens
 from assignlab.timeline.scenario import Action, Member, Scenario, Topic
@@ -623,7 +623,7 @@ def of_sarama() -> Iterator[Script]:
         only_reader_leaves, handed_out,
     ):  # fmt: skip
         yield what(strategy)
-    yield join_leave("sticky", SARAMA)
+    yield join_leave("sticky", "sarama")
     yield mixed("range", strategy)
     yield mixed("roundrobin", other)
     two = [happens.join(JOINS, Member("d")), happens.join(JOINS + 300, Member("e"))]
