@@ -317,6 +317,7 @@ func (m *ofFranzGo) options() ([]kgo.Opt, error) {
 		"max.poll.interval.ms":    func(t time.Duration) kgo.Opt { return kgo.RebalanceTimeout(t) },
 		"metadata.max.age.ms":     func(t time.Duration) kgo.Opt { return kgo.MetadataMaxAge(t) },
 		"auto.commit.interval.ms": func(t time.Duration) kgo.Opt { return kgo.AutoCommitInterval(t) },
+		"fetch.max.wait.ms":       func(t time.Duration) kgo.Opt { return kgo.FetchMaxWait(t) },
 	}
 	for name, value := range m.Settings {
 		text := fmt.Sprint(value)
@@ -394,15 +395,19 @@ func (m *ofFranzGo) start() {
 	go m.run(polls)
 }
 
-// run polls in a loop until it is stopped, also after an error.
+// run polls in a loop until it is stopped, also after an error. Its last poll takes what came before
+// for done.
 func (m *ofFranzGo) run(polls context.Context) {
 	defer close(m.ended)
-	for polls.Err() == nil {
+	for {
 		fetched := m.client.PollRecords(polls, m.most)
-		if err := fetched.Err(); polls.Err() == nil {
-			m.tellError(err)
+		records := fetched.Records()
+		if polls.Err() == nil {
+			m.tellError(fetched.Err())
+		} else if len(records) == 0 {
+			return
 		}
-		for _, record := range fetched.Records() {
+		for _, record := range records {
 			m.process(record.Topic, record.Partition, record.Offset)
 		}
 	}

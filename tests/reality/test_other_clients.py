@@ -24,6 +24,11 @@ from assignlab.timeline.scenario import Member
         ("join-leave.aiokafka-sticky", [Client("aiokafka", PINNED["aiokafka"])]),
         ("mixed.sarama-range", [Client(JAVA, "4.4.0"), Client("sarama", PINNED["sarama"])]),
         ("join-leave.sticky.sarama", [Client("sarama", PINNED["sarama"])]),
+        ("join-leave.franz-go-range", [Client("franz-go", PINNED["franz-go"])]),
+        (
+            "mixed.cooperative-sticky.franz-go",
+            [Client(JAVA, "4.4.0"), Client("franz-go", PINNED["franz-go"])],
+        ),
         ("crash.server-uniform", [Client(JAVA, "4.4.0")]),
         ("crash.server-uniform.librdkafka", [Client("librdkafka", PINNED["librdkafka"])]),
     ],
@@ -47,6 +52,7 @@ def test_real_groups_of_other_clients_have_the_owners_that_the_timeline_says():
             ("aiokafka-sticky", None),
             ("librdkafka-cooperative-sticky", None),
             ("sarama-range", None),
+            ("franz-go-range", None),
             ("range", ["librdkafka-range"]),
         )
     ]

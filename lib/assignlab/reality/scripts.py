@@ -35,8 +35,8 @@ class Script:
 
     A strategy's name says who runs the member: Java's client of the broker's release (``sticky``)
     or of another one (``sticky@2.8.2``), or another client (``librdkafka-range``). ``client``: the
-    one that asks for the coordinator's strategies, where it is not Java's. ``restarts``: the broker
-    that coordinates the group restarts, where it would just hand it over.
+    one that has strategies named as Java's or the coordinator's, where it is not Java's.
+    ``restarts``: the broker that coordinates the group restarts, where it would just hand it over.
     """
 
     name: str
@@ -86,7 +86,7 @@ class Script:
         """Who runs a member on a broker of this release."""
         name, _, asked = (member.strategies or self.strategies)[0].partition("@")
         system = assignors.get(name).system
-        other = system if system in PINNED else self.client
+        other = system if system in PINNED else member.client or self.client
         return Client(other, PINNED[other]) if other else Client(JAVA, asked or release)
 
 
@@ -191,10 +191,10 @@ def crashes() -> Iterator[Script]:
     yield from map(freeze, ONE_PER_PROTOCOL)
 
 
-def freeze(strategy: str) -> Script:
+def freeze(strategy: str, client: str = "") -> Script:
     """A process stands still longer than its session."""
     actions = [happens.freeze(JOINS, "b", for_ms=9_000)]
-    return usual("freeze", strategy, actions, lasts_ms=JOINS + 15_000)
+    return usual("freeze", strategy, actions, client, lasts_ms=JOINS + 15_000)
 
 
 def stall_too_long(strategy: str, client: str = "") -> Script:
@@ -373,9 +373,9 @@ def all_it_had_deleted(what: str, in_client: bool) -> Script:
     return script(name, "server-uniform", who, changes, partitions=(2, 2), **SOON)
 
 
-def topic_deleted(strategy: str) -> Script:
-    deleted = happens.delete_topic(JOINS, f"topic-deleted.{strategy}-1")
-    return usual("topic-deleted", strategy, [deleted])
+def topic_deleted(strategy: str, client: str = "") -> Script:
+    deleted = happens.delete_topic(JOINS, f"{named('topic-deleted', strategy, client)}-1")
+    return usual("topic-deleted", strategy, [deleted], client)
 
 
 def topic_comes_late(strategy: str) -> Script:
@@ -443,15 +443,16 @@ def only_reader_leaves(strategy: str) -> Script:
     return script(name, strategy, who, leaves, metadata_max_age_ms=5_000)
 
 
-def mixed(strategy: str, other: str) -> Script:
+def mixed(strategy: str, other: str, client: str = "") -> Script:
     """Members of Java's client and of another one in a group, and one of each comes and goes."""
-    others = [Member("c", start_ms=2 * STAGGER_MS, strategies=[other])]
+    theirs: dict[str, Any] = {"strategies": [other], "client": client}
+    others = [Member("c", start_ms=2 * STAGGER_MS, **theirs)]
     changes = [
-        happens.join(JOINS, Member("d", strategies=[other])),
+        happens.join(JOINS, Member("d", **theirs)),
         happens.leave(LATER, "a"),
         happens.leave(LATER + 7_000, "c"),
     ]
-    return script(f"mixed.{other}", strategy, [*members("ab"), *others], changes)
+    return script(named("mixed", other, client), strategy, [*members("ab"), *others], changes)
 
 
 def other_clients() -> Iterator[Script]:
@@ -645,6 +646,49 @@ def of_sarama() -> Iterator[Script]:
     yield with_records("join", strategy, "auto", [happens.join(JOINS, Member("d"))])
 
 
+def takes_over_while_idle(strategy: str, client: str) -> Script:
+    """What a member takes over has records, and what it had has none."""
+    name = named("takes-over-while-idle-commit-auto", strategy, client)
+    read = [Topic(f"{name}-0", 1), Topic(f"{name}-1", 1, 20.0)]
+    who = [Member("a"), Member("b", topics=[f"{name}-1"], start_ms=STAGGER_MS)]
+    scenario = Scenario(read, who, [happens.leave(JOINS, "b")], JOINS + 12_000)
+    settings = {
+        "commit": "auto", "auto_commit_interval_ms": 3_000, "auto_offset_reset": "earliest",
+        "fetch_max_wait_ms": 5_000,
+    }  # fmt: skip
+    return Script(name, (strategy,), scenario, dict(USUAL) | settings, client)
+
+
+def of_franz_go() -> Iterator[Script]:
+    """Members of franz-go come, go, stand still, and are at work while others come; topics change."""
+    strategy, (cooperative, client) = "franz-go-range", ("cooperative-sticky", "franz-go")
+    for what in (
+        join_leave, crash, freeze, restarts, static_restart, partitions_added, topic_deleted,
+    ):  # fmt: skip
+        yield what(strategy)
+        yield what(cooperative, client)
+    yield join_leave("franz-go-roundrobin")
+    yield join_leave("sticky", client)
+    yield mixed("range", strategy)
+    yield mixed(cooperative, cooperative, client)
+    for one in (
+        subscribe, topic_comes_late, only_reader_leaves, handed_out, instance_taken, static_leader_grown,
+    ):  # fmt: skip
+        yield one(strategy)
+    yield closes_in_rebalance(strategy, "range")
+    yield takes_over_while_idle(cooperative, client)
+    joins = happens.join(JOINS + 500, Member("d"))
+    busy = happens.stall(JOINS, "a", for_ms=5_000)
+    for kind, of in ((strategy, ""), (cooperative, client)):
+        late = [happens.stall(JOINS, "b", for_ms=9_000)]
+        how = {"max_poll_interval_ms": 6_000, "client": of}
+        yield with_records("late", kind, "auto", late, JOINS + 17_000, **how)
+        how = {"max_poll_records": 10, "client": of}
+        made = with_records("at-work", kind, "auto", [busy, joins], JOINS + 12_000, **how)
+        slow = members("abc", **pace("after"))
+        yield replace(made, scenario=replace(made.scenario, members=slow))
+
+
 def older_clients() -> Iterator[Script]:
     """Earlier releases of Java's client, and their members restarting with the broker's."""
     for release in ("2.8.2", "3.5.2"):
@@ -662,16 +706,23 @@ def pace(commit: str) -> dict[str, float]:
 
 
 def with_records(
-    what: str, strategy: str, commit: str, actions: Sequence[Action], lasts_ms: int = 0, **settings
+    what: str,
+    strategy: str,
+    commit: str,
+    actions: Sequence[Action],
+    lasts_ms: int = 0,
+    client: str = "",
+    **settings,
 ) -> Script:
     """A group that reads records and commits."""
     return script(
-        f"{what}-commit-{commit}.{strategy}",
+        named(f"{what}-commit-{commit}", strategy, client),
         strategy,
         members("abc", **pace(commit)),
         actions,
         partitions=(4, 2),
         lasts_ms=lasts_ms,
+        client=client,
         rate=25,
         commit=commit,
         auto_commit_interval_ms=3_000,
@@ -788,8 +839,8 @@ def coordinator_moves() -> Iterator[Script]:
 def all_scripts() -> Iterator[Script]:
     for some in (
         joins_and_leaves, crashes, stalls, static_members, rollouts, migrations, topics_change,
-        subscriptions, other_clients, of_librdkafka, of_aiokafka, of_kafka_python, of_sarama, older_clients,
-        deliveries, backlogs, coordinator_moves,
+        subscriptions, other_clients, of_librdkafka, of_aiokafka, of_kafka_python, of_sarama, of_franz_go,
+        older_clients, deliveries, backlogs, coordinator_moves,
     ):  # fmt: skip
         yield from some()
 

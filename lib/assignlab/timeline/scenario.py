@@ -21,7 +21,7 @@ from assignlab.timeline.config import MOST, Given, TimelineError, plain
 SECOND = 1000
 """In milliseconds."""
 LIBRDKAFKA, AIOKAFKA, KAFKA_PYTHON = "librdkafka", "aiokafka", "kafka-python"
-SARAMA = "sarama"
+SARAMA, FRANZ_GO = "sarama", "franz-go"
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class Member(Given):
     automatic commits of the consumer protocol until it is given something, and librdkafka's timers.
     ``strategies``: its partition.assignment.strategy list, most wanted first; None
     for the run's own. One of the coordinator's (``server-uniform``) is ``group.protocol=consumer``
-    and its ``group.remote.assignor``. ``client``: ``librdkafka``, ``kafka-python``, ``aiokafka`` or
-    ``sarama``, else Java's, or the one whose strategies these are.
+    and its ``group.remote.assignor``. ``client``: ``librdkafka``, ``kafka-python``, ``aiokafka``,
+    ``sarama`` or ``franz-go``, else Java's, or the one whose strategies these are.
     """
 
     name: str
@@ -340,7 +340,8 @@ def _check_member(member: Member, members: dict[str, Member]) -> None:
             raise TimelineError(f"{what}: expected at least one")
     one_of(f"instance of {member.name!r}", member.instance or "", str)
     if one_of(f"client of {member.name!r}", member.client, str):
-        refuse_unknown("client", [member.client], [AIOKAFKA, KAFKA_PYTHON, LIBRDKAFKA, SARAMA])
+        known = [AIOKAFKA, FRANZ_GO, KAFKA_PYTHON, LIBRDKAFKA, SARAMA]
+        refuse_unknown("client", [member.client], known)
     one_of(f"client_pattern of {member.name!r}", member.client_pattern, bool)
     if member.topics is not None and member.pattern is not None:
         raise TimelineError(f"member {member.name!r} has both topics and a pattern")
