@@ -14,16 +14,14 @@ from assignlab.timeline.engine.requests import Claim
 from assignlab.timeline.engine.world import World
 from assignlab.timeline.protocols import classic_client
 from assignlab.timeline.protocols.classic_client import JOINED, JOINING, NO_GENERATION, SYNCING
-from assignlab.timeline.protocols.classic_coordinator import Coordinator, GroupMember
+from assignlab.timeline.protocols.classic_coordinator import Coordinator
 from assignlab.timeline.protocols.errors import MEMBER_ID_REQUIRED
 from assignlab.timeline.scenario import Member
 
 
-class Client(classic_client.OtherClient):
-    """A consumer of aiokafka. ``proposed``: its strategies, of which its JoinGroup lists ``strategies``;
-    ``closes``: whether it closes when its join is over."""
+class Client(classic_client.TaskClient):
+    """A consumer of aiokafka. ``proposed``: its strategies, of which its JoinGroup lists ``strategies``."""
 
-    notices_long_freeze = False
     joins_for_same_topics = True
     commits_by_timer = True
 
@@ -32,16 +30,8 @@ class Client(classic_client.OtherClient):
         self.rebalance_timeout_ms = self.config.session_timeout_ms
         self.told_instance, self.leads_when_back = None, False
         self.proposed = self.strategies
-        self.closes = False
         if self.mode == Mode.AUTO:
             self.loop.next_commit = self._auto_commit_due()
-
-    def at_poll(self, call: Callable, *args) -> None:
-        """Nothing but a batch waits for the application."""
-        if call == self._begin:
-            super().at_poll(call, *args)
-        else:
-            self.in_time(call, *args)
 
     def _auto_commit_due(self) -> int:
         """A timer commits what has been handed out, unless a join is under way."""
@@ -54,16 +44,9 @@ class Client(classic_client.OtherClient):
     def _note_missing(self, changed: bool = False) -> None:
         """Nothing follows from it before the next look."""
 
-    def _note_question(self) -> None:
-        """It asks for its own topics and, from when it led first, for those that the group had then."""
-
     def _join_prepare(self) -> None:
         """It asks for a pattern's topics every time. Its application goes on with what it was given."""
-        self.advance()
-        if self.loop.phase == Phase.PROCESS:
-            self.loop.frozen = self.loop.batch_size
-        elif self.loop.phase == Phase.COMMIT_BEFORE:
-            self.own.batch[:] = self.own.position
+        self._take_batch_for_done()
         if self.member.pattern is None:
             self._commit_before_join()
         else:
@@ -89,20 +72,12 @@ class Client(classic_client.OtherClient):
         at_work = self.loop.phase == Phase.PROCESS and self.mode in (Mode.AFTER, Mode.TRANSACTION)
         return "revoked without a commit" if at_work else super().revoked_how(error)
 
-    def give_up(self, partitions: np.ndarray, why: str) -> None:
-        """The application stays at work."""
-        self.advance()
-        at_work, until = self.loop.phase == Phase.PROCESS, self.loop.next
-        super().give_up(partitions, why)
-        if at_work and self.loop.phase == Phase.HALTED:
-            self.loop.phase, self.loop.next, self.loop.batch_size = Phase.PROCESS, until, 0
-
     def _send_join(self) -> None:
         """Whoever is late for a poll waits for it."""
         if self.closes:
-            super()._close()
+            classic_client.OtherClient._close(self)
         elif self.is_poll_interval_over():
-            super().at_poll(self._send_join)
+            classic_client.OtherClient.at_poll(self, self._send_join)
         else:
             super()._send_join()
 
@@ -123,27 +98,6 @@ class Client(classic_client.OtherClient):
         else:
             super()._read_join(error, *answer)
 
-    def _polled_while_joining(self) -> None:
-        """Its tasks join, which is no poll."""
-
-    def _lead(self, members: list[GroupMember], skip_assignment: bool) -> None:
-        """It asks for the topics of others first, once."""
-        self.group_subscription = {t for m in members for t in m.request.subscription}
-        others = self.group_subscription.difference(self.subscription, self._asked_for)
-        if self.member.pattern is None and others:
-            self._asked_for = self.group_subscription
-            self.clock.after(
-                2 * self.config.latency_ms, self.in_time, self.when_metadata_is_here,
-                self._fetch_and_assign, self.generation, members, skip_assignment,
-            )  # fmt: skip
-        else:
-            self._take_snapshot()
-            self._perform_assignment(members, skip_assignment)
-
-    def _follow(self) -> None:
-        """What it knew as a leader does not matter any more."""
-        self.assignment_snapshot = None
-
     def synced(self, *answer) -> None:
         if self.phase == SYNCING and self.subscription != self.joined_subscription:
             super()._rejoin_again()
@@ -154,14 +108,11 @@ class Client(classic_client.OtherClient):
         self.clock.after(self.config.retry_backoff_ms, self.in_time, super()._rejoin_again)
 
     def _join_complete(self, generation: int, partitions: np.ndarray, *claim) -> None:
-        """A topic that it does not read ends it. Heartbeats begin when its listener has heard."""
+        """A topic that it does not read ends it."""
         if not self.world.cluster.of_topics(partitions, self.subscription).all():
             self._die("AssertionError")
             return
         super()._join_complete(generation, partitions, *claim)
-        if self.closes:
-            super()._close()
-        self._start_heartbeats()
 
     def _heartbeat(self) -> None:
         super()._heartbeat()
@@ -172,17 +123,6 @@ class Client(classic_client.OtherClient):
         """Who looks is the task that sends heartbeats; a rebalance has none."""
         if self.phase == JOINED and not self.joining:
             super().poll_interval_exceeded()
-
-    def why_refused(self, sent=None) -> str | None:
-        """The coordinator's check alone."""
-        member_id, generation, _ = sent or self.identity()
-        return self.coordinator.validate_commit(self, member_id, generation)
-
-    def _close(self) -> None:
-        """A join that is under way comes to its end before."""
-        self.closes = self.joining
-        if not self.joining:
-            super()._close()
 
     def _leave_prepare(self, then: Callable) -> None:
         """Its listener hears nothing."""

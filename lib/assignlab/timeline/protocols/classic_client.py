@@ -873,3 +873,77 @@ class OtherClient(Client):
     """
 
     reads_new_first = asks_in_poll = sends_generation = False
+
+
+class TaskClient(OtherClient):
+    """A client whose own tasks join, send heartbeats and call the listener, and wait for no poll.
+
+    ``closes``: whether it closes when its join is over.
+    """
+
+    notices_long_freeze = closes = False
+
+    def at_poll(self, call: Callable, *args) -> None:
+        """Nothing but a batch waits for the application."""
+        if call == self._begin:
+            super().at_poll(call, *args)
+        else:
+            self.in_time(call, *args)
+
+    def _note_question(self) -> None:
+        """It asks for its own topics and, from when it led first, for those that the group had then."""
+
+    def _join_complete(self, *answer) -> None:
+        """Heartbeats begin when its listener has heard."""
+        super()._join_complete(*answer)
+        if self.closes:
+            super()._close()
+        self._start_heartbeats()
+
+    def _close(self) -> None:
+        """A join that is under way comes to its end before."""
+        self.closes = self.joining
+        if not self.joining:
+            super()._close()
+
+    def _take_batch_for_done(self) -> None:
+        """The application goes on with what it was given, whoever has it then."""
+        self.advance()
+        if self.loop.phase == Phase.PROCESS:
+            self.loop.frozen = self.loop.batch_size
+        elif self.loop.phase == Phase.COMMIT_BEFORE:
+            self.own.batch[:] = self.own.position
+
+    def give_up(self, partitions: np.ndarray, why: str) -> None:
+        """The application stays at work."""
+        self.advance()
+        at_work, until = self.loop.phase == Phase.PROCESS, self.loop.next
+        super().give_up(partitions, why)
+        if at_work and self.loop.phase == Phase.HALTED:
+            self.loop.phase, self.loop.next, self.loop.batch_size = Phase.PROCESS, until, 0
+
+    def _polled_while_joining(self) -> None:
+        """Its tasks join, which is no poll."""
+
+    def _lead(self, members: list[GroupMember], skip_assignment: bool) -> None:
+        """It asks for the topics of others first, once."""
+        self.group_subscription = {t for m in members for t in m.request.subscription}
+        others = self.group_subscription.difference(self.subscription, self._asked_for)
+        if self.member.pattern is None and others:
+            self._asked_for = self.group_subscription
+            self.clock.after(
+                2 * self.config.latency_ms, self.in_time, self.when_metadata_is_here,
+                self._fetch_and_assign, self.generation, members, skip_assignment,
+            )  # fmt: skip
+        else:
+            self._take_snapshot()
+            self._perform_assignment(members, skip_assignment)
+
+    def _follow(self) -> None:
+        """What it knew as a leader does not matter any more."""
+        self.assignment_snapshot = None
+
+    def why_refused(self, sent=None) -> str | None:
+        """The coordinator's check alone."""
+        member_id, generation, _ = sent or self.identity()
+        return self.coordinator.validate_commit(self, member_id, generation)
