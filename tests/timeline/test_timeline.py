@@ -2470,6 +2470,113 @@ def test_what_sarama_does_not_have_is_refused(action):
     assert rounds(play([], "sarama-range", [Member("a", pattern="t.*")], until=20_000))
 
 
+FRANZ_GO = [Member(name, client="franz-go") for name in "ab"]
+
+
+def test_nobody_waits_for_a_member_of_franz_go_that_is_at_work():
+    """As recorded: the group rebalances without it, and what it has at hand is read again by others."""
+    topics = [Topic("t", 4, rate=50)]
+    members = [Member(name, processing_ms=8) for name in "ab"]
+    stalls = [timeline.stall(60_000, "b", 60_000)]
+    how = {"max_poll_interval_ms": 20_000, "until": 160_000}
+    assert not rounds(play(stalls, "franz-go-range", members, topics, **how), 60_000)
+    joins = timeline.join(61_000, Member("c", processing_ms=8))
+    history = play([*stalls, joins], "franz-go-range", members, topics, **how)
+    [ended] = rounds(history, 61_000)
+    assert ended < 65_000 and kinds_of(history, "b", 60_000) == ["revoked", "assigned"]
+    read = timeline.deliveries_frame(history)
+    assert read["again"].sum() > 0
+
+
+def test_a_cooperative_member_of_franz_go_looks_soon_whether_the_others_join_again():
+    """As recorded: the second rebalance comes half a second after the first, whatever heartbeats are."""
+    how = {"heartbeat_interval_ms": 20_000, "until": 120_000}
+    for client, least, most in (("franz-go", 500, 600), ("", 10_000, 20_100)):
+        joins = [timeline.join(60_000, Member("c", client=client))]
+        members = [Member(name, client=client) for name in "ab"]
+        history = play(joins, "cooperative-sticky", members, [Topic("t", 6)], **how)
+        first, second = rounds(history, 60_000)
+        assert least <= second - first < most
+
+
+def test_franz_go_keeps_the_partitions_of_a_topic_that_is_gone():
+    """As recorded; its source says that they are assigned in later rebalances, too."""
+    topics = [Topic("t", 2), Topic("t2", 2)]
+    gone = [timeline.delete_topic(60_000, "t2"), timeline.join(120_000, Member("c"))]
+    history = play(gone, "franz-go-range", topics=topics, metadata_max_age_ms=10_000)
+    assert not [at for at in rounds(history, 60_000) if at < 120_000]
+    assert sum(map(len, owners_at_end(history).values())) == 4
+
+
+def test_franz_go_joins_with_the_topics_that_are_there_and_asks_for_the_others():
+    """As recorded; unless set, every five seconds."""
+    members = [Member("a", topics=["t", "t3"], client="franz-go")]
+    created = [timeline.create_topic(60_000, Topic("t3", 2))]
+    history = play(created, "range", members, [Topic("t", 2)])
+    assert len(owners_at_end(history)["a"]) == 4
+    [again] = rounds(history, 60_000)
+    assert 60_000 < again < 65_100
+
+
+def test_a_member_of_franz_go_whose_instance_id_is_taken_tries_for_ever():
+    """As recorded: it loses what it has, and its application may go on."""
+    members = [Member("a", instance="i"), Member("b")]
+    taken = [timeline.join(60_000, Member("x", instance="i"))]
+    history = play(taken, "franz-go-range", members, until=120_000)
+    assert kinds_of(history, "a", 60_000) == ["lost"] and not told(history, "fatal")
+    assert told(history, "error", 60_000).count("FENCED_INSTANCE_ID") > 10
+    assert not rounds(history, 60_000) and len(owners_at_end(history)["x"]) == 3
+
+
+def test_what_a_member_of_franz_go_takes_over_waits_for_the_fetch_that_is_out():
+    """As recorded, where what it had has no records: a cooperative one waits, an eager one does not."""
+    topics = [Topic("t", 1), Topic("t2", 1, rate=20)]
+    members = [
+        Member("a", client="franz-go"),
+        Member("b", topics=["t2"], client="franz-go", start_ms=500),
+    ]
+    leaves = [timeline.leave(60_000, "b")]
+    how = {"fetch_max_wait_ms": 20_000, "until": 120_000}
+    waits = {}
+    for strategy in ("cooperative-sticky", "range"):
+        history = play(leaves, strategy, members, topics, **how)
+        given = max(at for at, _, _ in heard_of(history, "a", 60_000))
+        read = timeline.deliveries_frame(history)
+        read = read[(read["member"] == "a") & (read["topic"] == "t2") & (read["to_ms"] > given)]
+        waits[strategy] = read["from_ms"].max() - given
+    assert waits["cooperative-sticky"] > 1_000 > waits["range"]
+
+
+def test_an_eager_member_of_franz_go_forgets_what_it_had():
+    """As recorded: its eager sticky strategy is told of no partitions."""
+    scenario = Scenario([Topic("t", 6)], FRANZ_GO, duration_ms=20_000)
+    for strategy, claimed in (("sticky", False), ("cooperative-sticky", True)):
+        game = Simulation(scenario, Config(), (assignors.get(strategy),), 1)
+        game.run()
+        claim = game.world.running["a"]._claim_for(assignors.get(strategy))
+        assert (claim is not None) == claimed
+
+
+def test_the_protocol_that_is_chosen_says_whether_franz_go_is_cooperative():
+    """As recorded: a group is when the last of its members lists the strategy; Java's one bounce later."""
+    lists = ["cooperative-sticky", "range"]
+    bounce = timeline.rolling_restart(60_000, "ab", 20_000, strategies=lists)
+    joins = timeline.join(130_000, Member("c", strategies=lists, client="franz-go"))
+    history = play([*bounce, joins], "range", FRANZ_GO, [Topic("t", 6)], until=160_000)
+    assert len(rounds(history, 130_000)) == 2
+    eager = timeline.join(150_000, Member("d", strategies=["range"], client="franz-go"))
+    history = play([*bounce, joins, eager], "range", FRANZ_GO, [Topic("t", 6)], until=190_000)
+    assert kinds_of(history, "a", 150_000) == ["revoked", "assigned"]
+
+
+def test_what_franz_go_does_not_have_is_refused():
+    with pytest.raises(TimelineError, match="franz-go's members do not have it"):
+        play([timeline.unsubscribe(10_000, "a")], "franz-go-range", until=20_000)
+    with pytest.raises(TimelineError, match="franz-go's members are played with topics"):
+        play([], "range", [Member("a", pattern="t.*", client="franz-go")], until=20_000)
+    assert rounds(play([], "franz-go-range", [Member("a", pattern="t.*")], until=20_000))
+
+
 def test_a_list_of_aiokafka_is_sent_one_strategy_after_the_other():
     """As recorded: a group joins once for each."""
     history = play([], ["aiokafka-range", "aiokafka-sticky"], until=20_000)
@@ -2493,7 +2600,7 @@ def test_a_static_leader_of_another_client_that_is_back_watches_no_topics():
     grown = [timeline.restart(50_000, "a", 2_000), timeline.add_partitions(61_000, "t", 8)]
     members = [Member(name, instance=name) for name in "ab"]
     others = [(f"{client}-range", 6) for client in ("aiokafka", "kafka-python", "sarama")]
-    for strategy, partitions in (("range", 8), *others):
+    for strategy, partitions in (("range", 8), ("franz-go-range", 8), *others):
         history = play(grown, strategy, members, metadata_max_age_ms=5_000)
         assert sum(map(len, owners_at_end(history).values())) == partitions
 
@@ -2527,7 +2634,8 @@ def test_the_only_reader_of_a_topic_that_leaves_aiokafka_is_one_rebalance():
     """As recorded: its leader compares with what its group reads now; Java's joins once more."""
     members = [Member("a", topics=["t"]), Member("b", topics=["t", "t2"], start_ms=1_000)]
     topics = [Topic("t", 4), Topic("t2", 2)]
-    for strategy, generations in (("range", 2), ("aiokafka-range", 1), ("sarama-range", 1)):
+    others = [(f"{client}-range", 1) for client in ("aiokafka", "sarama", "franz-go")]
+    for strategy, generations in (("range", 2), *others):
         history = play([timeline.leave(60_000, "b")], strategy, members, topics, until=500_000)
         assert len(rounds(history, 60_000)) == generations
 

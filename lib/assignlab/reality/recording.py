@@ -14,7 +14,15 @@ from typing import Any, NamedTuple
 
 from assignlab.local.files import read_lines, write_lines
 from assignlab.releases import CAME_WITH
-from assignlab.timeline.scenario import FRANZ_GO, LIBRDKAFKA, SARAMA, Action, Member, Scenario, Topic
+from assignlab.timeline.scenario import (
+    FRANZ_GO,
+    LIBRDKAFKA,
+    SARAMA,
+    Action,
+    Member,
+    Scenario,
+    Topic,
+)
 
 FOLDER = Path(__file__).parent / "recordings"
 SUFFIX = ".jsonl.xz"

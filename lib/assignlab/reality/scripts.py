@@ -676,6 +676,9 @@ def of_franz_go() -> Iterator[Script]:
     ):  # fmt: skip
         yield one(strategy)
     yield closes_in_rebalance(strategy, "range")
+    first = rollout("abc", strategies=[cooperative, strategy])
+    again = rollout("abc", JOINS + 18_000, strategies=[cooperative])
+    yield usual("upgrade", strategy, [*first, *again], client)
     yield takes_over_while_idle(cooperative, client)
     joins = happens.join(JOINS + 500, Member("d"))
     busy = happens.stall(JOINS, "a", for_ms=5_000)

@@ -15,6 +15,7 @@ from assignlab.timeline.protocols import (
     aiokafka_client,
     classic_client,
     classic_coordinator,
+    franz_go_client,
     kafka_python_client,
     kip848_client,
     kip848_coordinator,
@@ -26,6 +27,7 @@ from assignlab.timeline.protocols import (
 )
 from assignlab.timeline.scenario import (
     AIOKAFKA,
+    FRANZ_GO,
     KAFKA_PYTHON,
     LIBRDKAFKA,
     SARAMA,
@@ -52,6 +54,8 @@ def runs(world: World, member: Member, client: str) -> bool:
 def client_of(world: World, coordinator: Any, member: Member, number: int) -> Consumer:
     """A member's client, of the protocol that its strategies belong to (``group.protocol``)."""
     in_c = runs(world, member, LIBRDKAFKA)
+    protocols = {strategy.protocol for strategy in world.strategies_of(member)}
+    by_name = member.pattern is None
     kind: type[Consumer]
     if world.strategies_of(member)[0].protocol == "server":
         kind = librdkafka_client.ServerClient if in_c else kip848_client.Client
@@ -59,12 +63,10 @@ def client_of(world: World, coordinator: Any, member: Member, number: int) -> Co
         kind = aiokafka_client.Client
     elif runs(world, member, KAFKA_PYTHON):
         kind = kafka_python_client.Client
-    elif (
-        runs(world, member, SARAMA)
-        and member.pattern is None
-        and all(strategy.protocol == "eager" for strategy in world.strategies_of(member))
-    ):
+    elif runs(world, member, SARAMA) and by_name and protocols == {"eager"}:
         kind = sarama_client.Client
+    elif runs(world, member, FRANZ_GO) and by_name:
+        kind = franz_go_client.Client
     else:
         kind = librdkafka_client.Client if in_c else classic_client.Client
     return kind(world, coordinator, member, number)
@@ -119,8 +121,8 @@ def protocol_of(chosen: set[Strategy]) -> Protocol:
 
     Members of the consumer protocol may ask for different assignors of the coordinator, of one release.
     With members of the classic and others of the consumer protocol it is a group on its way from
-    one to the other. Assignors of franz-go, kafka-go and KafkaJS run in a client that otherwise
-    behaves as Java's, and so do Sarama's with a pattern, or in a list with a cooperative one.
+    one to the other. Assignors of kafka-go and KafkaJS run in a client that otherwise behaves as
+    Java's, and so do Sarama's and franz-go's with a pattern, and Sarama's in a list with a cooperative one.
     """
     kinds = {(strategy.membership, strategy.protocol) for strategy in chosen}
     if len(chosen) == 1 and kinds <= set(ALONE):
@@ -175,6 +177,10 @@ class Simulation:
             if member.client == SARAMA and (protocols != {"eager"} or member.pattern is not None):
                 raise TimelineError(
                     f"client of {member.name!r}: sarama's members are played with topics and eager strategies"
+                )
+            if member.client == FRANZ_GO and member.pattern is not None:
+                raise TimelineError(
+                    f"client of {member.name!r}: franz-go's members are played with topics"
                 )
             if runs(self.world, member, KAFKA_PYTHON) and "server" in protocols:
                 raise TimelineError(f"strategies: kafka-python's members do not run {names}")

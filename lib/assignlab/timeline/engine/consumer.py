@@ -543,7 +543,7 @@ class Consumer:
         answer is there."""
         self.advance()
         self._send_flight_off()
-        rows, offsets = self._rows.copy(), self.processed()
+        rows, offsets = self._rows.copy(), self.to_commit()
         if only is not None:
             chosen = self.log.among(self.own.partition, only)
             rows, offsets = rows.compress(chosen, axis=1), offsets[chosen]
@@ -556,6 +556,10 @@ class Consumer:
         self.clock.after(
             latency, self._arrive, Owned(*rows), offsets, self.identity(), done, self.valid
         )
+
+    def to_commit(self) -> np.ndarray:
+        """Up to which offsets a commit goes that is made now, and not by a poll."""
+        return self.processed()
 
     def revoked_how(self, error: str | None = None) -> str:
         """How partitions are given up in order: why something is delivered again afterwards."""

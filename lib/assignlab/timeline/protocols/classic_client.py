@@ -4,8 +4,9 @@ After AbstractCoordinator and ConsumerCoordinator of kafka-clients 4.3.0; steps 
 The broker's side is :mod:`~assignlab.timeline.protocols.classic_coordinator`; what other clients do
 otherwise is in :mod:`~assignlab.timeline.protocols.librdkafka_client`,
 :mod:`~assignlab.timeline.protocols.aiokafka_client`,
-:mod:`~assignlab.timeline.protocols.kafka_python_client` and
-:mod:`~assignlab.timeline.protocols.sarama_client`.
+:mod:`~assignlab.timeline.protocols.kafka_python_client`,
+:mod:`~assignlab.timeline.protocols.sarama_client` and
+:mod:`~assignlab.timeline.protocols.franz_go_client`.
 
 Eager members give everything up before they join. Cooperative ones keep what they have, give up
 the difference afterwards, and join again if there was one.
