@@ -773,8 +773,9 @@ def test_a_client_whose_session_is_another_one_unless_set_is_told_with_it():
     for client in ("aiokafka", "sarama"):
         [told] = clients.taken_for(subject(of_client(librdkafkas(), client)))
         assert clients.ALSO_TIMES in told and "session.timeout.ms=10000" in told
-    [told] = clients.taken_for(subject(of_client(librdkafkas(), "kafka-python")))
-    assert clients.ALSO_TIMES in told and "--set" not in told
+    for client in ("kafka-python", "kgo"):
+        [told] = clients.taken_for(subject(of_client(librdkafkas(), client)))
+        assert clients.ALSO_TIMES in told and "--set" not in told
 
 
 @pytest.mark.slow

@@ -13,8 +13,8 @@ from assignlab.groups.inference import UNKNOWN
 from assignlab.releases import CAME_WITH, version
 from assignlab.words import listed
 
-LIBRDKAFKA = "librdkafka"
-PLAYED = (LIBRDKAFKA, "aiokafka", "kafka-python", "sarama")
+LIBRDKAFKA, FRANZ_GO = "librdkafka", "franz-go"
+PLAYED = (LIBRDKAFKA, "aiokafka", "kafka-python", "sarama", FRANZ_GO)
 """Other clients than Java's whose joining and leaving is played as theirs."""
 OF_LIBRDKAFKA = {s.kind for s in assignors.strategies().values() if s.system == LIBRDKAFKA}
 """The strategies that librdkafka has, by the names that it takes."""

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from assignlab.advice.clients import LIBRDKAFKA, client_of
+from assignlab.advice.clients import FRANZ_GO, LIBRDKAFKA, client_of
 from assignlab.advice.play import steps
 from assignlab.advice.scaling import highest_first, switched
 from assignlab.advice.subject import Range, Subject, usual_topics
@@ -101,8 +101,9 @@ def members_of(subject: Subject) -> list[Member]:
 
 
 def played_client(subject: Subject) -> str:
-    """The members' client, where the timeline plays it."""
-    return LIBRDKAFKA if client_of(subject) == LIBRDKAFKA else ""
+    """The members' client, where the timeline plays it with strategies of Java's, too."""
+    client = client_of(subject)
+    return client if client in (LIBRDKAFKA, FRANZ_GO) else ""
 
 
 def names_of(group: Group, topics: Iterable[int]) -> list[str]:
