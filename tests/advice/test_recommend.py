@@ -778,6 +778,18 @@ def test_a_client_whose_session_is_another_one_unless_set_is_told_with_it():
         assert clients.ALSO_TIMES in told and "--set" not in told
 
 
+def test_sticky_of_franz_go_is_not_tried_since_it_forgets():
+    """As recorded: a member more moved 7 of 11 partitions where 2 suffice."""
+    group = of_client(librdkafkas(), "kgo")
+    asked = subject(group | {"strategy": "range"})
+    names = clients.strategies_for(asked, "4.4")
+    assert "cooperative-sticky" in names and "sticky" not in names
+    for strategy, told in (("range", False), ("sticky", True), ("cooperative-sticky", False)):
+        said = clients.taken_for(subject(group | {"strategy": strategy}))
+        assert (clients.FORGETS in said[0]) == told
+    assert clients.FORGETS in clients.taken_for(asked, assignors.get("sticky"))[0]
+
+
 @pytest.mark.slow
 def test_partitions_without_an_owner_come_first(range_3_5):
     range_3_5["members"][0]["owned"] = []

@@ -45,6 +45,11 @@ NOT_TIMES = (
     " they differ)."
 )
 
+FORGETS = (
+    " Its sticky forgets what members had, so more partitions move than with Kafka's, which is played"
+    " (cooperative-sticky does not)."
+)
+
 KAFKA_PYTHON = re.compile(r"kafka-python-(\d+)\.(\d+)")
 KAFKA_PYTHON_SINCE = {
     "sticky": (2, 0),
@@ -114,6 +119,8 @@ def taken_for(asked: Subject, *others: Strategy) -> list[str]:
     played = dict.fromkeys(s.name for s in (asked.strategy, *others) if s and lacks(asked, s))
     if played:
         own += f" It does not have {listed(played)}."
+    if any(s and forgets(client, s) for s in (asked.strategy, *others)):
+        own += FORGETS
     default = OWN_DEFAULTS.get(client, "")
     if too_old(asked, "session.timeout.ms=45000"):
         default = "session.timeout.ms=10000"
@@ -150,7 +157,7 @@ def strategies_for(asked: Subject, release: str) -> list[str]:
             strategy = run_as(name, client, release)
         except UnknownName:
             continue
-        if preview and is_server(strategy) or lacks(asked, strategy):
+        if preview and is_server(strategy) or lacks(asked, strategy) or forgets(client, strategy):
             continue
         if strategy.base != own.base:
             found.append(strategy.name)
@@ -190,6 +197,12 @@ def as_run(document: dict[str, Any], release: str) -> dict[str, Any]:
     newest = f"strategy: {document['strategy']} of the newest "
     said = [own if s.startswith(newest) else s for s in document.get("inferred", [])]
     return document | {"strategy": strategy.name, "inferred": said}
+
+
+def forgets(client: str, strategy: Strategy) -> bool:
+    """Whether a client's sticky strategy is told of no partitions: franz-go 1.22.2 and 1.22.3 forget
+    what an eager member had when it gives it up (``lastAssigned``)."""
+    return client == FRANZ_GO and strategy.base == "sticky"
 
 
 def lacks(asked: Subject, strategy: Strategy) -> bool:
