@@ -17,6 +17,7 @@ from assignlab.assignors.parts import orders
 from assignlab.assignors.parts.hash_codes import TOPIC_PARTITION, partition_hashes
 from assignlab.assignors.parts.packed import part, room_for
 from assignlab.assignors.parts.slices import copy_into
+from assignlab.assignors.parts.trees import leaves
 from assignlab.compiled import inner, njit
 from assignlab.group.assignment import code
 from assignlab.group.model import Group, Members, subscriptions_by_topic
@@ -192,36 +193,19 @@ def tables(kind, may, known_orders, topic_hashes, partitions, sent):
 @inner
 def plant_trees(into):
     """Where each kind's tree begins, where each consumer's leaf is, how many nodes there are, and
-    the roots of every topic.
-
-    The consumers of a kind are the leaves of its tree, in their order; the children of node i are
-    the nodes 2i and 2i + 1, and node 1 is the root.
-    """
+    the roots of every topic (:mod:`assignlab.assignors.parts.trees`)."""
     kinds, topics = into.may.shape
-    members = np.zeros(kinds, dtype=np.int64)
-    for k in into.kind:
-        members[k] += 1
-    base = np.empty(kinds, dtype=np.int64)
-    free = np.empty(kinds, dtype=np.int64)
-    nodes = 0
-    for k in range(kinds):
-        width = 1
-        while width < members[k]:
-            width *= 2
-        base[k] = nodes
-        free[k] = base[k] + width
-        nodes += 2 * width
-    into.nodes[0] = nodes
+    trees, node = leaves(into.kind, kinds)
+    into.nodes[0] = trees[kinds]
     for m in range(into.kind.size):
-        into.tree[m] = base[into.kind[m]]
-        into.leaf[m] = free[into.kind[m]]
-        free[into.kind[m]] += 1
+        into.tree[m] = trees[into.kind[m]]
+        into.leaf[m] = into.tree[m] + node[m]
     at = 0
     for t in range(topics):
         into.root_starts[t] = at
         for k in range(kinds):
             if into.may[k, t]:
-                into.roots[at] = base[k] + 1
+                into.roots[at] = trees[k] + 1
                 at += 1
     into.root_starts[topics] = at
 

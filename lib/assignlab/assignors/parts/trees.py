@@ -15,24 +15,35 @@ NOT_SEATED = 2**62
 """The key of a leaf that nobody has: greater than all others, also than complements of keys."""
 
 
+@leaf
+def width_of(members):
+    """How many leaves the tree of so many members has; it is the number of the first one."""
+    width = 1
+    while width < members:
+        width *= 2
+    return width
+
+
 @inner
 def leaves(of, kinds):
     """(trees, leaf): where the tree of each kind begins and the last one ends, int64[kinds + 1], and
     which node of its tree each member is, int64[members].
 
-    ``of``: the kind of each member. A kind without members has a leaf that nobody has.
+    ``of``: the kind of each member; those of one kind are the leaves of its tree, in their order. A
+    kind without members has a leaf that nobody has.
     """
     count = np.zeros(kinds, dtype=np.int64)
     for k in of:
         count[k] += 1
     trees = np.zeros(kinds + 1, dtype=np.int64)
+    free = np.empty(kinds, dtype=np.int64)
     for k in range(kinds):
-        trees[k + 1] = trees[k] + 2 * max(count[k], 1)
-    seated = np.zeros(kinds, dtype=np.int64)
+        free[k] = width_of(count[k])
+        trees[k + 1] = trees[k] + 2 * free[k]
     node = np.empty(of.size, dtype=np.int64)
     for i in range(of.size):
-        node[i] = count[of[i]] + seated[of[i]]
-        seated[of[i]] += 1
+        node[i] = free[of[i]]
+        free[of[i]] += 1
     return trees, node
 
 

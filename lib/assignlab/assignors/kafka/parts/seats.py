@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assignlab.assignors.parts.holdings import record
-from assignlab.assignors.parts.trees import NOT_SEATED, NUMBER_BITS, NUMBERS, play, replay
+from assignlab.assignors.parts.trees import NOT_SEATED, NUMBER_BITS, NUMBERS, play, replay, width_of
 from assignlab.compiled import inner, leaf
 
 KIND = record("rack", "seat", "aside")
@@ -37,10 +37,7 @@ class Seats(NamedTuple):
 @inner
 def no_seats(potential, racks, held):
     """The trees of all kinds; no topic is seated."""
-    nodes = potential.nodes[0]
-    width = 1
-    while width < potential.may.shape[0]:
-        width *= 2
+    nodes, width = potential.nodes[0], width_of(potential.may.shape[0])
     seats = Seats(
         np.full(nodes, NOT_SEATED, dtype=np.int64),
         np.empty(nodes, KIND),
@@ -96,10 +93,7 @@ def take_seats(potential, topic, seats):
     """Seat the winners of the kinds that subscribe to the topic, without rack first, then rack by
     rack."""
     first, end = potential.root_starts[topic], potential.root_starts[topic + 1]
-    width = 1
-    while width < end - first:
-        width *= 2
-    seats.tree[0] = width
+    width = seats.tree[0] = width_of(end - first)
     for i in range(width, 2 * width):
         seats.tree[i] = NOT_SEATED
     begin_groups(potential, first, end, seats)

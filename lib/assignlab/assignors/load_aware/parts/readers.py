@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assignlab.assignors.parts.orders import kinds_of_topics
+from assignlab.assignors.parts.trees import width_of
 from assignlab.compiled import inner, leaf, njit
 from assignlab.group.model import Group
 
@@ -43,7 +44,7 @@ def tree(subscription, subscribed):
 
     ``subscribed``: bool[kinds of topics, subscriptions].
     """
-    width = width_of(subscription)
+    width = width_of(subscription.size)
     ends = np.full(subscribed.shape[1], width)  # the leaf behind those with a subscription
     for s in subscription:
         ends[s] += 1
@@ -90,16 +91,7 @@ def tree(subscription, subscribed):
 @inner
 def leaves(place):
     """The leaf at each place: int64[members]."""
-    return place + width_of(place)
-
-
-@leaf
-def width_of(members):
-    """How many leaves the tree of so many members has; it is the number of the first one."""
-    width = 1
-    while width < members.size:
-        width *= 2
-    return width
+    return place + width_of(place.size)
 
 
 class Tournament(NamedTuple):
@@ -119,7 +111,7 @@ class Tournament(NamedTuple):
 @inner
 def nobody_plays(leaf, place, first, second):
     """The :class:`Tournament` before it begins."""
-    return Tournament(np.full(2 * width_of(leaf), NOBODY), leaf, place, first, second)
+    return Tournament(np.full(2 * width_of(leaf.size), NOBODY), leaf, place, first, second)
 
 
 @leaf
