@@ -42,7 +42,15 @@ from assignlab.group.assignment import (
     topic_of,
 )
 from assignlab.group.model import Group
-from assignlab.jvm.hash_map import NOTHING, has_room, spread_all, walk_first, walk_lists, walk_map
+from assignlab.jvm.hash_map import (
+    NOTHING,
+    has_room,
+    spread_all,
+    table_size_for,
+    walk_first,
+    walk_lists,
+    walk_map,
+)
 
 NOBODY = -1
 
@@ -62,8 +70,9 @@ def assign(group: Group) -> Assignment:
         pool = group.prepared(common_pool)
         beyond = beyond[pool.mine[topic_of(beyond)]]
         if beyond.size > 0:
-            hashes = np.concatenate((pool.hashes, partition_hashes(group, beyond)))
-            pool = pool._replace(codes=np.concatenate((pool.codes, beyond)), hashes=hashes)
+            ids, codes = group.topics.prepared(sets.topic_ids), np.concatenate((pool.codes, beyond))
+            hashes = hash_codes.partition_hashes(ids.hashes, codes, hash_codes.TOPIC_ID_PARTITION)
+            pool = pool._replace(codes=codes, hashes=hashes)
         answer = share_common(tuple(pool), (order, walk), held.offsets, held.codes, beyond.size)
     else:
         topics = group.prepared(sets.topics_walked).by_id
@@ -355,7 +364,7 @@ def walk_some(pool, keys, some, number, of):
     The ``keys`` that are claimed come into the map first; ``of``: the numbers of those that have one.
     """
     hashes, ranks, partitions = pool
-    slots = new_hash_map(partitions)
+    slots = table_size_for((partitions + 1) * 4 // 3 + 1)  # AssignorHelpers.newHashMap
     if has_room(hashes, slots, 7):
         inserted, _ = insertions(of, some.size)
         spreads = spread_all(taken(hashes, taken(some, inserted)))
@@ -407,21 +416,6 @@ def numbered_subscribers(group: Group) -> tuple[np.ndarray, ...]:
     if (walk == np.arange(order.size)).all():
         return kinds, starts, numbers, numbers
     return kinds, starts, numbers, number[orders.subscribers_by_kind(group, order[walk])[2]]
-
-
-def partition_hashes(group: Group, codes: np.ndarray) -> np.ndarray:
-    """``TopicIdPartition.hashCode`` since 4.1: int32[n]."""
-    ids = group.topics.prepared(sets.topic_ids)
-    return hash_codes.partition_hashes(ids.hashes, codes, hash_codes.TOPIC_ID_PARTITION)
-
-
-@njit
-def new_hash_map(mappings):
-    """Slots of ``AssignorHelpers.newHashMap``."""
-    slots = 1
-    while slots < (mappings + 1) * 4 // 3 + 1:
-        slots *= 2
-    return slots
 
 
 @njit
@@ -526,8 +520,6 @@ def find_owners(keys, offsets, entries, holders, removed, sharing, sizes, desire
 
 def reclaim(group: Group, after: Assignment) -> Assignment:
     """What the members hold at the next rebalance, as the assignor will walk it."""
-    if len(group.members) == 0:
-        return after
     if group.prepared(sets.homogeneous):
         stays = group.prepared(common_pool).mine
     else:

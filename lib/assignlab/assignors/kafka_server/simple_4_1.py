@@ -446,8 +446,6 @@ def combined(subscribed, subscription, keys, of, owners, walk, claims, numbers):
 
 def reclaim(group: Group, after: Assignment) -> Assignment:
     """What the members hold at the next rebalance, as the assignor will walk it."""
-    if len(group.members) == 0:
-        return after
     return targets.reclaimed_anew(group, after.offsets, after.codes)
 
 

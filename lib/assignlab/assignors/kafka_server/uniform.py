@@ -47,8 +47,6 @@ def assign(group: Group) -> Assignment:
 
 def reclaim(group: Group, after: Assignment) -> Assignment:
     """What the members hold at the next rebalance, as the assignor will walk it."""
-    if len(group.members) == 0:
-        return after
     stays = np.zeros(len(group.topics), dtype=np.bool_)
     if group.prepared(sets.homogeneous):
         return targets.reclaimed_after(group, after, stays, taken_again=False)

@@ -34,7 +34,7 @@ def assign(group: Group) -> Assignment:
 
 def reclaim(group: Group, after: Assignment) -> Assignment:
     """What the members hold at the next rebalance, as the assignor will walk it."""
-    if len(group.members) == 0 or group.prepared(sets.homogeneous):
+    if group.prepared(sets.homogeneous):
         return uniform.reclaim(group, after)
     log, _ = group.of_claims(heterogeneous_3_9.moved)
     return heterogeneous_3_9.reclaimed(group, group.prepared(heterogeneous_3_9.shape), log)

@@ -4,6 +4,7 @@ import numpy as np
 
 from assignlab.compiled import inner, leaf
 from assignlab.group.assignment import same_list
+from assignlab.jvm.hash_map import table_size_for
 
 BITS, FACTOR = 2**47 - 1, 2**16 - 15
 """Of the hash codes of lists; their product is below 2**63."""
@@ -66,9 +67,7 @@ def first_alike(kinds, offsets, values):
     ``kinds``: int64[lists]; list i is ``values[offsets[i]:offsets[i + 1]]``, int64. A table of hash
     codes finds it, so that every value is read twice or three times.
     """
-    slots = 2
-    while slots < 2 * kinds.size:
-        slots *= 2
+    slots = table_size_for(2 * kinds.size)
     table = np.full(slots, -1, dtype=np.int64)
     first = np.empty(kinds.size, dtype=np.int64)
     for i in range(kinds.size):

@@ -58,6 +58,7 @@ from assignlab.jvm.hash_map import (
     collection_capacity,
     hash_map_slots,
     spread_all,
+    table_size_for,
     walk_map,
     walk_map_without,
     was_crowded,
@@ -248,19 +249,12 @@ def turns_of(topics, partitions, subscribers):
 @inner
 def sort_partitions(codes, turns):
     """The codes sorted (``sortTopicIdPartitions``), equal ones as they stand."""
+    turn = np.empty(codes.size, dtype=np.int64)
     last = 0
-    for c in codes:
-        last = max(last, number_of(c, turns) + 1)
-    fill = np.zeros(last + 1, dtype=np.int64)
-    for c in codes:
-        fill[number_of(c, turns) + 1] += 1
-    for turn in range(last):
-        fill[turn + 1] += fill[turn]
-    in_turn = np.empty_like(codes)
-    for c in codes:
-        turn = number_of(c, turns)
-        in_turn[fill[turn]] = c
-        fill[turn] += 1
+    for k in range(codes.size):
+        turn[k] = number_of(codes[k], turns)
+        last = max(last, turn[k])
+    _, in_turn = by_member(turn, codes, last + 1)
     return in_turn
 
 
@@ -665,7 +659,7 @@ def perform_reassignments(known, racks, rivals, holder, state):
                 if taker == -1:
                     return NO_TAKER
             if pairs.size == 1:
-                pairs = np.zeros(table_slots(known.again.size), dtype=np.int64)
+                pairs = np.zeros(table_size_for(2 * known.again.size), dtype=np.int64)
             if pairs[slot_of(pairs, pair_of(t, taker, loser, members.size))] != 0:
                 return MOVED_BACK
             key = pair_of(t, loser, taker, members.size)
@@ -837,15 +831,6 @@ def claims_still(state, c, i):
         if state.log[k].code == c and state.log[k].taker == i:
             return not state.lost[k]
     return False
-
-
-@leaf
-def table_slots(count):
-    """A power of two, at least twice as many."""
-    slots = 2
-    while slots < 2 * count:
-        slots *= 2
-    return slots
 
 
 @inner

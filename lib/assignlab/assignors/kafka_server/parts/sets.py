@@ -33,7 +33,13 @@ from assignlab.group import model
 from assignlab.group.assignment import Assignment, code, number_of, partition_of, topic_of
 from assignlab.group.document import lists
 from assignlab.group.model import NO_METADATA, Group, subscriptions_by_topic
-from assignlab.jvm.hash_map import NOTHING, collection_capacity, spread, walk_map
+from assignlab.jvm.hash_map import (
+    NOTHING,
+    collection_capacity,
+    spread,
+    table_size_for,
+    walk_map,
+)
 from assignlab.jvm.names import Uuid, utf16, uuid_halves, uuid_hashes
 
 
@@ -369,9 +375,7 @@ def _regrouped(offsets, codes, topics):
     most = 0
     for m in range(offsets.size - 1):
         most = max(most, offsets[m + 1] - offsets[m])
-    slots = 2
-    while slots < 2 * most:
-        slots *= 2
+    slots = table_size_for(2 * most)
     table = np.full(slots, -1, dtype=np.int64)  # of the codes of one member
     slot_of = np.empty(most, dtype=np.int64)
     after = np.empty(most, dtype=np.int64)  # the next one of the same topic
