@@ -576,14 +576,15 @@ def twice(doubles, k):
 
 
 class Balancer(NamedTuple):
-    """``sorted``: the members by (size, number); ``at``: one :data:`RANGES`."""
+    """``sorted``: the members by (size, number); ``at`` RANGES[1]."""
 
     sorted: np.ndarray
     at: np.ndarray
 
 
-FIELDS = "least_end least_count least_next most_start most_end most_count most_next"
-RANGES = np.dtype([(name, np.int64) for name in FIELDS.split()])
+RANGES = record(
+    "least_end", "least_count", "least_next", "most_start", "most_end", "most_count", "most_next"
+)
 """The least loaded are ``sorted[:least_end]``, the most loaded ``sorted[most_start:most_end]``;
 ``count``: how many partitions these have; ``next``: who is named next."""
 
@@ -591,11 +592,11 @@ RANGES = np.dtype([(name, np.int64) for name in FIELDS.split()])
 @inner
 def new_balancer(members, sizes, least, most):
     """The balancer of some members, whose sizes are from ``least`` to ``most``."""
-    ranges = np.zeros(1, dtype=RANGES)
+    ranges = np.zeros(1, RANGES)
     at = ranges[0]
-    at["least_count"], at["most_count"] = least - 1, most + 1
-    at["most_start"] = at["most_end"] = members.size
-    at["most_next"] = members.size - 1
+    at.least_count, at.most_count = least - 1, most + 1
+    at.most_start = at.most_end = members.size
+    at.most_next = members.size - 1
     return Balancer(by_size(members, sizes, least, most), ranges)
 
 
@@ -620,45 +621,43 @@ def by_size(members, sizes, least, most):
 def next_least_loaded(balancer, sizes):
     """The member that gets the next partition."""
     members, at = balancer.sorted, balancer.at[0]
-    if at["least_next"] >= at["least_end"]:
-        at["least_count"] += 1
-        while (
-            at["least_end"] < members.size and sizes[members[at["least_end"]]] == at["least_count"]
-        ):
-            at["least_end"] += 1
-        at["least_next"] = 0
-    at["least_next"] += 1
-    return members[at["least_next"] - 1]
+    if at.least_next >= at.least_end:
+        at.least_count += 1
+        while at.least_end < members.size and sizes[members[at.least_end]] == at.least_count:
+            at.least_end += 1
+        at.least_next = 0
+    at.least_next += 1
+    return members[at.least_next - 1]
 
 
 @leaf
 def next_most_loaded(balancer, sizes):
     """The member that may give up the next partition; -1 if nobody can."""
     members, at = balancer.sorted, balancer.at[0]
-    if at["most_next"] < at["most_start"]:
-        if at["most_end"] <= at["most_start"] and at["most_start"] > 0:
-            at["most_count"] = sizes[members[at["most_start"] - 1]]
+    if at.most_next < at.most_start:
+        if at.most_end <= at.most_start and at.most_start > 0:
+            at.most_count = sizes[members[at.most_start - 1]]
         else:
-            at["most_count"] -= 1
-        while at["most_start"] > 0 and sizes[members[at["most_start"] - 1]] == at["most_count"]:
-            at["most_start"] -= 1
-        at["most_next"] = at["most_end"] - 1
-    if at["most_next"] < 0:
+            at.most_count -= 1
+        while at.most_start > 0 and sizes[members[at.most_start - 1]] == at.most_count:
+            at.most_start -= 1
+        at.most_next = at.most_end - 1
+    if at.most_next < 0:
         return -1
-    at["most_next"] -= 1
-    return members[at["most_next"] + 1]
+    at.most_next -= 1
+    return members[at.most_next + 1]
 
 
 @leaf
 def exclude_most_loaded(balancer):
     """The member just named has nothing to give up and leaves the range."""
     members, at = balancer.sorted, balancer.at[0]
-    i, last = at["most_next"] + 1, at["most_end"] - 1
+    i, last = at.most_next + 1, at.most_end - 1
     members[i], members[last] = members[last], members[i]
-    at["most_end"] = last
+    at.most_end = last
 
 
 @leaf
 def is_balanced(balancer):
     """Whether the ranges differ by one at the most."""
-    return balancer.at[0]["most_count"] - balancer.at[0]["least_count"] <= 1
+    return balancer.at[0].most_count - balancer.at[0].least_count <= 1

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from assignlab.assignors.kafka_server.parts import sets
+from assignlab.assignors.parts.holdings import record
 from assignlab.assignors.parts.slices import copy_into, equal, first_alike, first_slot, taken
 from assignlab.compiled import inner, leaf, njit
 from assignlab.group.assignment import Assignment, partition_of, topic_of
@@ -270,8 +271,8 @@ class Map(NamedTuple):
     Topics stand in ``topics``, the old ones from the middle to the right, new ones from the middle
     to the left. Partitions are nodes of one chain per topic, in order of insertion. ``code``: of every
     node, -1 if that was removed. ``place``: where a topic stands in ``topics``, -1 for nowhere.
-    ``table``: the nodes by the hash code of their partition, -1 for none. ``keys``: scratch. ``at``:
-    one :data:`AT`.
+    ``table``: the nodes by the hash code of their partition, -1 for none. ``keys``: scratch. ``at``
+    AT[1].
     """
 
     topics: np.ndarray
@@ -287,7 +288,7 @@ class Map(NamedTuple):
     at: np.ndarray
 
 
-AT = np.dtype([(name, np.int64) for name in ("left", "right", "count", "slots", "nodes", "room")])
+AT = record("left", "right", "count", "slots", "nodes", "room")
 """Topics stand from ``left`` to ``right``, ``count`` of them, in a table of so many ``slots``; so
 many ``nodes`` are in use, and so much of their table is there for this member."""
 
@@ -306,14 +307,14 @@ def new_map(topics, most):
         np.empty(most, dtype=np.int64),
         np.empty(table_size_for(2 * most), dtype=np.int64),
         np.empty(most, dtype=np.int64),
-        np.zeros(1, dtype=AT),
+        np.zeros(1, AT),
     )
 
 
 @leaf
 def entry_of(map_, code):
     """Where a partition stands in the table, or would."""
-    room = map_.at[0]["room"]
+    room = map_.at[0].room
     entry = first_slot(code, room)
     while map_.table[entry] != -1 and map_.code[map_.table[entry]] != code:
         entry = (entry + 1) & (room - 1)
@@ -327,20 +328,20 @@ def copy(map_, old, most):
     ``most``: of the nodes that this member may have.
     """
     at = map_.at[0]
-    at["left"] = at["right"] = map_.topics.size // 2
-    at["count"] = at["nodes"] = 0
-    at["room"] = table_size_for(2 * most)
-    map_.table[: at["room"]] = -1
+    at.left = at.right = map_.topics.size // 2
+    at.count = at.nodes = 0
+    at.room = table_size_for(2 * most)
+    map_.table[: at.room] = -1
     for code in old:
         t = topic_of(code)
         if map_.place[t] == -1:
-            begin(map_, t, at["right"])
-            at["right"] += 1
+            begin(map_, t, at.right)
+            at.right += 1
         append(map_, code, entry_of(map_, code))
-    for i in range(at["left"], at["right"]):
+    for i in range(at.left, at.right):
         t = map_.topics[i]
         map_.capacity[t] = collection_capacity(map_.size[t])
-    at["slots"] = table_size(at["count"], table_size_for(at["count"]))
+    at.slots = table_size(at.count, table_size_for(at.count))
 
 
 @leaf
@@ -350,14 +351,14 @@ def begin(map_, t, place):
     map_.place[t] = place
     map_.size[t] = 0
     map_.first[t] = -1
-    map_.at[0]["count"] += 1
+    map_.at[0].count += 1
 
 
 @leaf
 def append(map_, code, entry):
     """A new partition at the end of its topic's set, and at this entry of the table."""
-    t, node = topic_of(code), map_.at[0]["nodes"]
-    map_.at[0]["nodes"] += 1
+    t, node = topic_of(code), map_.at[0].nodes
+    map_.at[0].nodes += 1
     map_.code[node] = code
     map_.next[node] = -1
     if map_.first[t] == -1:
@@ -373,11 +374,11 @@ def append(map_, code, entry):
 def add(map_, code, slots):
     """``computeIfAbsent(topic, new HashSet).add(partition)``."""
     t, at = topic_of(code), map_.at[0]
-    if at["count"] > at["slots"] * 3 // 4:
-        at["slots"] *= 2
+    if at.count > at.slots * 3 // 4:
+        at.slots *= 2
     if map_.place[t] == -1:
-        at["left"] -= 1
-        begin(map_, t, at["left"])
+        at.left -= 1
+        begin(map_, t, at.left)
         map_.capacity[t] = slots[t]
     entry = entry_of(map_, code)
     if map_.table[entry] == -1:
@@ -396,14 +397,14 @@ def remove(map_, code, stays):
     if map_.size[t] == 0 and not stays[t]:
         map_.topics[map_.place[t]] = -1
         map_.place[t] = -1
-        map_.at[0]["count"] -= 1
+        map_.at[0].count -= 1
 
 
 @leaf
 def differs(map_, old):
     """Whether the map holds other partitions than the old one, or other topics."""
     n = 0
-    for i in range(map_.at[0]["left"], map_.at[0]["right"]):
+    for i in range(map_.at[0].left, map_.at[0].right):
         t = map_.topics[i]
         if t != -1:
             n += map_.size[t]
@@ -420,7 +421,7 @@ def differs(map_, old):
 @leaf
 def clear(map_):
     """No topic stands anywhere."""
-    for i in range(map_.at[0]["left"], map_.at[0]["right"]):
+    for i in range(map_.at[0].left, map_.at[0].right):
         if map_.topics[i] != -1:
             map_.place[map_.topics[i]] = -1
 
@@ -432,9 +433,9 @@ def write(map_, hashes, codes, n):
     Returns the end, and False if a slot of topics was crowded.
     """
     at = map_.at[0]
-    topics = np.empty(at["count"], dtype=np.int64)
+    topics = np.empty(at.count, dtype=np.int64)
     k = 0
-    for i in range(at["left"], at["right"]):
+    for i in range(at.left, at.right):
         if map_.topics[i] != -1:
             topics[k] = map_.topics[i]
             k += 1
@@ -442,7 +443,7 @@ def write(map_, hashes, codes, n):
     for k in range(topics.size):
         keys[k] = spread(hashes[topics[k]])
     fine = not was_crowded(keys, 16, 7)
-    walk(keys, topics, at["slots"])
+    walk(keys, topics, at.slots)
     fine &= not was_crowded(keys, 16, 8)  # as the record is read
     walk(keys, topics, table_size(topics.size, 16))
     for t in topics:
