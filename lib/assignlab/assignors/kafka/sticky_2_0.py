@@ -73,8 +73,8 @@ from assignlab.assignors.parts.reassignment import (
     from_most_loaded,
     refuse,
 )
-from assignlab.assignors.parts.rival_claims import partition_number
-from assignlab.compiled import inner, leaf, njit
+from assignlab.assignors.parts.rival_claims import last_claimants, partition_number
+from assignlab.compiled import inner, njit
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment
 from assignlab.group.model import Group
@@ -178,17 +178,6 @@ def keep_claims(known, offsets, codes):
                 kept += 1
         starts[m + 1] = kept
     return starts, listed[:kept], owner, twice
-
-
-@leaf
-def last_claimants(known, owner, order, offsets, codes):
-    """The owner of every claimed partition: its last claimant in that order, subscribed or not."""
-    by_id, first, count = known.by_id, known.first, known.count
-    for m in order:
-        for k in range(offsets[by_id[m]], offsets[by_id[m] + 1]):
-            i = partition_number(first, count, codes[k])
-            if i != NONE:
-                owner[i] = m
 
 
 @inner

@@ -132,7 +132,7 @@ def build(packed, may, claims, gone, by_lists, cooperative, new_first):
     no_rank = np.empty(0, dtype=np.int64)  # partitions are not Comparable
     walk, certain = walk_map(taken(hashes, first).astype(np.int32), 16, no_rank, False, False)
     walked = taken(first, walk)
-    moved = with_previous(walked, before)
+    moved = walked[taken(before, walked) != NONE]
     keys, also_certain = walk_map(taken(hashes, moved).astype(np.int32), 16, no_rank, False, False)
     current, revoked = prepopulate_current_assignments(known, walked, claimant, before)
     sorted_partitions = known.in_order
@@ -143,18 +143,6 @@ def build(packed, may, claims, gone, by_lists, cooperative, new_first):
     if cooperative:
         offsets, codes = adjust_assignment(known, claimed_offsets, claimed, offsets, codes)
     return status, offsets, codes, by_keys, certain and also_certain
-
-
-@inner
-def with_previous(walked, before):
-    """Those of some partitions that have a previous consumer."""
-    some = np.empty(walked.size, dtype=np.int64)
-    n = 0
-    for x in walked:
-        if before[x] != NONE:
-            some[n] = x
-            n += 1
-    return some[:n]
 
 
 @inner

@@ -55,7 +55,12 @@ from assignlab.assignors.parts.reassignment import (
     state_of,
     unassigned_partitions,
 )
-from assignlab.assignors.parts.rival_claims import keep_claimed, partition_numbers, settle_claims
+from assignlab.assignors.parts.rival_claims import (
+    keep_claimed,
+    last_claimants,
+    partition_numbers,
+    settle_claims,
+)
 from assignlab.compiled import inner, leaf, njit
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment, by_member
@@ -139,7 +144,7 @@ def build(
     owners, status, certain = balance(known, current, walk, revoked > 0, undoes)
     holder = np.full(owners.size, NONE)
     if cooperative:
-        holder = last_claimants(known, claimed_offsets, numbers)
+        last_claimants(known, holder, known.as_read, claimed_offsets, claimed)
     offsets, codes = lists_by_name(known, by_name, owners, holder)
     return status, ordered and certain, offsets, codes
 
@@ -267,17 +272,6 @@ def move(state, moves, i, new_consumer):
     partition = state.held.partitions[i]
     move_partition(moves, i, partition.topic, partition.owner, new_consumer)
     process_partition_movement(state, i, new_consumer)
-
-
-@inner
-def last_claimants(known, claimed_offsets, numbers):
-    """The last consumer that claims each partition, ``NONE`` where none does: int64[partitions]."""
-    last = np.full(known.codes.size, NONE)
-    for m in known.as_read:
-        for k in range(claimed_offsets[known.by_id[m]], claimed_offsets[known.by_id[m] + 1]):
-            if numbers[k] != NONE:
-                last[numbers[k]] = m
-    return last
 
 
 @inner

@@ -15,6 +15,7 @@ import numpy as np
 from assignlab.assignors.parts import orders
 from assignlab.assignors.parts.packed import pack, part
 from assignlab.compiled import inner, leaf, njit
+from assignlab.group.assignment import by_member
 from assignlab.group.model import Group, Topics, first_numbers
 
 NO_RACK = -1
@@ -225,13 +226,5 @@ def sorted_by_rack_consumers(racks, partitions):
         for j in range(racks.starts[k], racks.starts[k + 1]):
             consumers[i] += racks.members[racks.racks[j]]
         most = max(most, consumers[i])
-    start = np.zeros(most + 2, dtype=np.int64)
-    for c in consumers:
-        start[c + 1] += 1
-    for c in range(most + 1):
-        start[c + 1] += start[c]
-    ordered = np.empty(partitions.size, dtype=np.int64)
-    for i in range(partitions.size):
-        ordered[start[consumers[i]]] = partitions[i]
-        start[consumers[i]] += 1
+    _, ordered = by_member(consumers, partitions, most + 1)
     return ordered

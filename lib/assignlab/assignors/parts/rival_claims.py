@@ -3,8 +3,9 @@
 import numpy as np
 
 from assignlab.assignors.parts.potential import NONE
+from assignlab.assignors.parts.slices import taken
 from assignlab.compiled import inner, leaf
-from assignlab.group.assignment import partition_of, topic_of
+from assignlab.group.assignment import by_member, partition_of, topic_of
 from assignlab.group.model import ABSENT
 
 DEFAULT_GENERATION = -1
@@ -75,6 +76,17 @@ def settle_claims(known, offsets, generation, numbers, total, last_counts_in):
     return first[:met], current, previous
 
 
+@leaf
+def last_claimants(known, owner, order, offsets, codes):
+    """The owner of every claimed partition: its last claimant in that order, subscribed or not."""
+    by_id, first, count = known.by_id, known.first, known.count
+    for m in order:
+        for k in range(offsets[by_id[m]], offsets[by_id[m] + 1]):
+            i = partition_number(first, count, codes[k])
+            if i != NONE:
+                owner[i] = m
+
+
 @inner
 def keep_claimed(known, walked, claimant, previous):
     """The lists, filled in the order of a walk, of what claimants still subscribe to.
@@ -86,26 +98,20 @@ def keep_claimed(known, walked, claimant, previous):
     many claimants do not subscribe any more, and whether a previous consumer does not.
     """
     kind, topic, may = known.kind, known.topic, known.may
-    offsets = np.zeros(kind.size + 1, dtype=np.int64)
     owner = np.full(topic.size, NONE)
-    revoked = 0
+    kept = np.empty(walked.size, dtype=np.int64)
+    n = revoked = 0
     strange = False
     for x in walked:
         if x >= topic.size:
             continue
         if may[kind[claimant[x]], topic[x]]:
             owner[x] = claimant[x]
-            offsets[owner[x] + 1] += 1
+            kept[n] = x
+            n += 1
         else:
             revoked += 1
         if previous[x] != NONE and not may[kind[previous[x]], topic[x]]:
             strange = True
-    for m in range(kind.size):
-        offsets[m + 1] += offsets[m]
-    fill = offsets[:-1].copy()
-    listed = np.empty(offsets[-1], dtype=np.int64)
-    for x in walked:
-        if x < topic.size and owner[x] != NONE:
-            listed[fill[owner[x]]] = x
-            fill[owner[x]] += 1
+    offsets, listed = by_member(taken(owner, kept[:n]), kept[:n], kind.size)
     return offsets, listed, owner, revoked, strange
