@@ -48,12 +48,10 @@ from assignlab.assignors.parts.partitions import of_topics
 from assignlab.assignors.strategy import Strategy
 from assignlab.compiled import leaf, njit
 from assignlab.errors import OriginalError
-from assignlab.group.assignment import Assignment, partition_of, topic_of
+from assignlab.group.assignment import Assignment, by_member, partition_of, topic_of
 from assignlab.group.model import Group
-from assignlab.jvm.names import string_hashes
+from assignlab.jvm.names import signed, string_hashes
 
-MASK = (1 << 32) - 1
-SIGN = 1 << 31
 ZERO, BRACKET = ord("0"), ord("]")
 
 
@@ -116,10 +114,10 @@ def laid_out(group: Group) -> Layout:
     order = np.argsort(hashes, kind="stable")
     ties = bool((np.diff(hashes[order]) == 0).any())
     subscriptions = group.members.offsets.size - 1
-    if ties:
+    if ties:  # ``partitionsForTopic`` is the last map, after those of threads and of replicas
+        ranks = [ranks_in_third_map(group, registered(group, s)) for s in range(subscriptions)]
         orders = [
-            np.lexsort((partition_of(codes), ranks_in_map(group, s)[topic_of(codes)], hashes))
-            for s in range(subscriptions)
+            np.lexsort((partition_of(codes), rank[topic_of(codes)], hashes)) for rank in ranks
         ]
         view = np.arange(subscriptions)
     else:
@@ -149,31 +147,21 @@ def partition_hashes(prefixes, counts):
     k = 0
     for i in range(counts.size):
         for partition in range(counts[i]):
-            h = append_number(prefixes[i], partition)
-            hashes[k] = ((31 * h + BRACKET & MASK) ^ SIGN) - SIGN
+            hashes[k] = signed(31 * append_number(prefixes[i], partition) + BRACKET)
             k += 1
     return hashes
 
 
 @leaf
 def append_number(h, number):
-    """The hash code of a string with a number's digits appended (low 32 bits)."""
+    """The hash code of a string with a number's digits appended."""
     divisor = 1
     while number // divisor >= 10:
         divisor *= 10
     while divisor > 0:
-        h = 31 * h + ZERO + number // divisor % 10 & MASK
+        h = signed(31 * h + ZERO + number // divisor % 10)
         divisor //= 10
     return h
-
-
-def ranks_in_map(group: Group, subscription: int) -> np.ndarray:
-    """Rank of every topic in ``partitionsForTopic`` of a consumer that registered so:
-    int64[topics].
-
-    The registered topics go to three maps: their threads, their replicas and their partitions.
-    """
-    return ranks_in_third_map(group, registered(group, subscription))
 
 
 def registered(group: Group, subscription: int) -> np.ndarray:
@@ -200,27 +188,19 @@ def deal(codes, places, view, member, number, members):
     ``codes``: int64[n]; ``places``: int64[views, n]; ``view``: int64[members]; ``member``,
     ``number``: the circle. Returns (offsets, codes, threads) of the members' lists.
     """
-    views, n = places.shape
-    offsets = np.zeros(members + 1, dtype=np.int64)
-    for i in range(n):
-        for v in range(views):
-            m = member[places[v, i] % member.size]
-            if view[m] == v:
-                offsets[m + 1] += 1
-    for m in range(members):
-        offsets[m + 1] += offsets[m]
-    fill = offsets[:-1].copy()
-    lists = np.empty(offsets[members], dtype=np.int64)
-    threads = np.empty(offsets[members], dtype=np.int32)
-    for i in range(n):
+    views, partitions = places.shape
+    owners = np.empty(places.size, dtype=np.int64)
+    given = np.empty(places.size, dtype=np.int64)
+    threads = np.empty(places.size, dtype=np.int32)
+    n = 0
+    for i in range(partitions):
         for v in range(views):
             thread = places[v, i] % member.size
-            m = member[thread]
-            if view[m] == v:
-                lists[fill[m]] = codes[i]
-                threads[fill[m]] = number[thread]
-                fill[m] += 1
-    return offsets, lists, threads
+            if view[member[thread]] == v:
+                owners[n], given[n], threads[n] = member[thread], codes[i], number[thread]
+                n += 1
+    offsets, lists = by_member(owners[:n], given[:n], members)
+    return offsets, lists, by_member(owners[:n], threads[:n], members)[1].astype(np.int32)
 
 
 STRATEGY = Strategy(

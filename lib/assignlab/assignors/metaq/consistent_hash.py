@@ -36,7 +36,7 @@ from assignlab.assignors.parts.orders import kinds_of_topics, members_by_id, top
 from assignlab.assignors.parts.slices import copy_into, taken
 from assignlab.assignors.strategy import Strategy
 from assignlab.compiled import leaf, njit
-from assignlab.group.assignment import Assignment, code
+from assignlab.group.assignment import Assignment, by_member, code
 from assignlab.group.model import Group
 from assignlab.jvm.hash_map import walk_map
 from assignlab.jvm.names import string_hashes
@@ -174,7 +174,7 @@ def deal(kind_line, subscribed, subscription, marks, by_id, place, starts, membe
     total = 0
     for k in range(kinds):
         total += starts[kind_line[k] + 1] - starts[kind_line[k]]
-    bounds = np.zeros((kinds, members + 1), dtype=np.int64)
+    bounds = np.empty((kinds, members + 1), dtype=np.int64)
     chosen = np.empty(total, dtype=np.int64)
     owners = np.empty(place.size, dtype=np.int64)
     begin = 0
@@ -182,15 +182,10 @@ def deal(kind_line, subscribed, subscription, marks, by_id, place, starts, membe
         first, last = starts[kind_line[k]], starts[kind_line[k] + 1]
         for i in range(first, last):
             owners[i] = find_consumer(marks, by_id, subscribed[k], subscription, place[i])
-            bounds[k, owners[i] + 1] += 1
-        bounds[k, 0] = begin
-        for m in range(members):
-            bounds[k, m + 1] += bounds[k, m]
-        fill = bounds[k, :-1].copy()
-        for i in range(first, last):
-            chosen[fill[owners[i]]] = i
-            fill[owners[i]] += 1
-        begin = bounds[k, members]
+        offsets, places = by_member(owners[first:last], np.arange(first, last), members)
+        copy_into(bounds[k], 0, begin + offsets)
+        copy_into(chosen, begin, places)
+        begin += last - first
     return bounds, chosen
 
 
