@@ -225,15 +225,9 @@ def number_of_claim(shape, phantoms, claimed):
     partition = partition_of(claimed)
     if partition < shape.partitions[topic]:
         return shape.base[topic] + partition
-    return number_of_phantom(claimed, phantoms, shape.codes.size)
-
-
-@leaf
-def number_of_phantom(claimed, phantoms, total):
-    """The number of a claim beyond the end of its topic."""
     place = first_from(phantoms, claimed)
     known = place < phantoms.size and phantoms[place] == claimed
-    return total + place if known else UNKNOWN
+    return shape.codes.size + place if known else UNKNOWN
 
 
 @inner

@@ -65,8 +65,8 @@ from assignlab.assignors.kafka.parts.seats import (
     take_seats,
     update_seat,
 )
+from assignlab.assignors.parts import holdings
 from assignlab.assignors.parts.hash_codes import TOPIC_PARTITION, partition_hash
-from assignlab.assignors.parts.holdings import sum_of_differences
 from assignlab.assignors.parts.movements import (
     Movements,
     move_partition,
@@ -85,7 +85,6 @@ from assignlab.assignors.parts.never_ends import (
 from assignlab.assignors.parts.racks import Racks, unpack_racks
 from assignlab.assignors.parts.trees import NOT_SEATED
 from assignlab.compiled import inner, leaf, njit
-from assignlab.jvm.names import signed
 
 
 class State(NamedTuple):
@@ -302,7 +301,7 @@ def balance_score(size, fixed):
     for m in range(size.size):
         if not fixed[m]:
             count[size[m]] += 1
-    return signed(sum_of_differences(count, 0))
+    return holdings.balance_score(count)
 
 
 # From claims to lists

@@ -152,12 +152,10 @@ def lists_of(shape, phantoms, held):
     """The lists as (offsets int64[members + 1], codes int64[n])."""
     members = held.size.size
     offsets = np.zeros(members + 1, dtype=np.int64)
-    fill = np.empty(members, dtype=np.int64)
     for m in range(members):
-        fill[m] = offsets[m]
         offsets[m + 1] = offsets[m] + held.size[m]
     lists = np.empty(offsets[members], dtype=np.int64)
-    fill_lists(shape, phantoms, held, fill, lists)
+    fill_lists(shape, phantoms, held, offsets[:-1].copy(), lists)
     return offsets, lists
 
 
