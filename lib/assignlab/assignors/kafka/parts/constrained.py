@@ -284,7 +284,13 @@ def last_in_step(shape, phantoms, holder, doubled):
 @inner
 def unassigned_partitions(holder, total, last):
     """The partitions that nobody keeps, by (topic name, partition): int64[n]."""
-    return np.flatnonzero((holder[:total] < 0) | (np.arange(total) > last))
+    unassigned = np.empty(total, dtype=np.int64)
+    n = 0
+    for x in range(total):
+        if holder[x] < 0 or x > last:
+            unassigned[n] = x
+            n += 1
+    return unassigned[:n]
 
 
 @leaf
