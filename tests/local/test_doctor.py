@@ -81,6 +81,15 @@ def test_without_java_the_wheel_is_used_through_the_wrapper(tmp_path, monkeypatc
     assert said.stdout.splitlines() == ["<-Da=b c>", "<>", "<Main>"]
 
 
+def test_the_wheel_is_used_through_the_wrapper_where_spark_is_started_again(tmp_path, monkeypatch):
+    wheel = fake_java(tmp_path / "wheel", "21.0.8")
+    monkeypatch.setattr(java, "wheel_home", lambda: str(wheel))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    found = environment()
+    first = java.ensure_java_env(found)
+    assert java.ensure_java_env(found) == first == str(tmp_path / "cache" / "assignlab" / "java")
+
+
 @pytest.mark.parametrize(
     ("version", "told"), [(None, "no Java found"), ("11.0.2", "Java 11.0.2 (")]
 )

@@ -157,11 +157,12 @@ def java_home(environ=os.environ):
     Raises `NoJava`, with the remedy, where neither the machine nor the wheel provides one.
     """
     java, too_old = machine_java(environ)
-    if java:
+    wheel = wheel_home()
+    # JAVA_HOME is the wrapper where Spark was started before, here or in what started this process.
+    if java and not (wheel and os.path.realpath(java.home) == os.path.realpath(wheel)):
         return java.home
-    home = wheel_home()
-    if home:
-        return wrapped(home)
+    if wheel:
+        return wrapped(wheel)
     raise NoJava(missing(too_old))
 
 
