@@ -561,6 +561,21 @@ class Consumer:
         """Up to which offsets a commit goes that is made now, and not by a poll."""
         return self.processed()
 
+    def _tick(self, every_ms: int) -> int:
+        """When a timer is due next that runs since the consumer was made."""
+        return self.clock.now + every_ms - (self.clock.now - self.made) % every_ms
+
+    def _auto_commit_due(self) -> int:
+        """When the next auto commit goes out."""
+        every = self.config.auto_commit_interval_ms
+        return self._tick(every) if self.commits_by_timer else self.clock.now + every
+
+    def _hold_auto_commit(self) -> None:
+        """No auto commit goes out while a rebalance is under way; its end begins the interval anew."""
+        self.advance()
+        if self.mode == Mode.AUTO:
+            self.loop.next_commit = NEVER
+
     def revoked_how(self, error: str | None = None) -> str:
         """How partitions are given up in order: why something is delivered again afterwards."""
         config = self.config

@@ -20,7 +20,8 @@ from assignlab.timeline.scenario import Member
 
 
 class Client(classic_client.TaskClient):
-    """A consumer of aiokafka. ``proposed``: its strategies, of which its JoinGroup lists ``strategies``."""
+    """A consumer of aiokafka. ``proposed``: its strategies, of which its JoinGroup lists ``strategies``. A
+    timer commits what has been handed out, unless a join is under way."""
 
     joins_for_same_topics = True
     commits_by_timer = True
@@ -32,11 +33,6 @@ class Client(classic_client.TaskClient):
         self.proposed = self.strategies
         if self.mode == Mode.AUTO:
             self.loop.next_commit = self._auto_commit_due()
-
-    def _auto_commit_due(self) -> int:
-        """A timer commits what has been handed out, unless a join is under way."""
-        every = self.config.auto_commit_interval_ms
-        return self.clock.now + every - (self.clock.now - self.made) % every
 
     def metadata_is_stale(self) -> None:
         """It asks for topics that are missing when its metadata is due, not before."""

@@ -22,7 +22,7 @@ from assignlab.releases import version
 from assignlab.timeline.engine.clock import cancel
 from assignlab.timeline.engine.consumer import Consumer
 from assignlab.timeline.engine.log import EMPTY, FOR_EVER
-from assignlab.timeline.engine.poll_loop import NEVER, Mode, Phase, Verdict
+from assignlab.timeline.engine.poll_loop import Mode, Phase, Verdict
 from assignlab.timeline.engine.requests import Claim, JoinRequest
 from assignlab.timeline.engine.world import World
 from assignlab.timeline.protocols.classic_coordinator import (
@@ -57,6 +57,8 @@ class Client(Consumer):
     """Whether it sends no heartbeat after a freeze that was longer than its session."""
     joins_for_same_topics = False
     """Whether it joins again where its application subscribes to what it reads already."""
+    metadata_by_timer = False
+    """Whether it looks at its topics every so often, whenever it did so last."""
     asks_in_poll = True
     """Whether each poll that waits for a join asks for the topics of a pattern."""
 
@@ -193,7 +195,8 @@ class Client(Consumer):
 
     def _metadata_due(self) -> int:
         """When the topics are looked at though nothing calls for it (metadata.max.age.ms)."""
-        return self._fetched + self.config.metadata_max_age_ms
+        age = self.config.metadata_max_age_ms
+        return self._tick(age) if self.metadata_by_timer else self._fetched + age
 
     def _note_missing(self, changed: bool = False) -> None:
         """Who names a topic that is not there, or leads somebody who does, asks again and again; with a
@@ -276,12 +279,6 @@ class Client(Consumer):
     def _go_on_joining(self, call: Callable, *args) -> None:
         """Only the application's poll takes a step of a join."""
         self.at_poll(call, *args)
-
-    def _hold_auto_commit(self) -> None:
-        """No auto commit goes out while a join is under way; its end begins the interval anew."""
-        self.advance()
-        if self.mode == Mode.AUTO:
-            self.loop.next_commit = NEVER
 
     def _join_prepare(self) -> None:
         """Ask for the topics of a pattern again, unless it just has, and even then where new ones have
@@ -646,9 +643,6 @@ class Client(Consumer):
             self._check_subscription()
             if self.rejoin_due:  # the same poll goes on to the next join (joinGroupIfNeeded)
                 self.request_rejoin(self.rejoin_due)
-
-    def _auto_commit_due(self) -> int:
-        return self.clock.now + self.config.auto_commit_interval_ms
 
     def _read_unasked(self, topics: tuple[int, ...]) -> None:
         """Of a pattern, other members knew more: the next metadata tell whether these topics are there

@@ -39,7 +39,7 @@ class Client(classic_client.TaskClient):
     """A consumer of franz-go. ``failed``: how many times in turn it could not join;
     ``asks_since``: since when it asks for topics that are not there."""
 
-    sends_generation = True
+    sends_generation = metadata_by_timer = True
 
     def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):
         super().__init__(world, coordinator, member, number)
@@ -88,9 +88,8 @@ class Client(classic_client.TaskClient):
         """A timer asks for them, not too soon after a look, nor between two looks for what is missing."""
         if self.keeps_asking:
             return self.clock.now + self._next_look_ms()
-        every = self.config.metadata_max_age_ms
-        due = self.clock.now + every - (self.clock.now - self.made) % every
-        return max(due, self._fetched + min(ASKS_AGAIN_MS, every))
+        soonest = self._fetched + min(ASKS_AGAIN_MS, self.config.metadata_max_age_ms)
+        return max(super()._metadata_due(), soonest)
 
     def request_rejoin(self, reason: str) -> None:
         """Who has no topic that is there does not begin to join."""

@@ -44,8 +44,6 @@ class Client(Consumer):
 
     asks_again = UNREACHED
     reads_new_first = True
-    counts_commits_anew = True
-    """Whether what it is given begins its auto commits anew (signalReconciliationCompleting)."""
     looks_again_ms = 100
     """So long an application that unsubscribes may wait before it sees what the network thread has for it."""
 
@@ -422,8 +420,8 @@ class Client(Consumer):
         if not self._goes_on(target):
             return
         self.take(target[~self.log.among(target, self.held)])
-        if self.counts_commits_anew and self.mode == Mode.AUTO:
-            self.loop.next_commit = self.clock.now + self.config.auto_commit_interval_ms
+        if self.mode == Mode.AUTO:  # signalReconciliationCompleting
+            self.loop.next_commit = self._auto_commit_due()
         self._reconciling = None
         self.phase = ACKNOWLEDGING
         self._send_heartbeat()

@@ -35,18 +35,16 @@ LOOKS_MS = SECOND // 2
 
 
 class Timed(Consumer):
-    """Its timers, which run since it was made, and what it reads first, under either protocol."""
+    """Its timers and polls, and what it reads first, under either protocol. It commits what its application
+    has been given, done with or not, unless a rebalance is under way (rd_kafka_cgrp_offset_commit_tmr_cb).
+    """
 
     commits_by_timer = reads_new_last = True
 
-    def _next(self, every_ms: int) -> int:
-        """When a timer of its main thread is due."""
-        return self.clock.now + every_ms - (self.clock.now - self.made) % every_ms
-
-    def _auto_commit_due(self) -> int:
-        """It commits what its application has been given, done with or not, unless a rebalance is under
-        way (rd_kafka_cgrp_offset_commit_tmr_cb)."""
-        return self._next(self.config.auto_commit_interval_ms)
+    def __init__(self, *of_member):
+        super().__init__(*of_member)
+        self.settings.max_records = 1  # a poll hands out one
+        self.loop.next_commit = NEVER
 
     def freeze(self, for_ms: int) -> None:
         super().freeze(for_ms)
@@ -65,10 +63,10 @@ class Client(Timed, classic_client.OtherClient):
     """
 
     notices_long_freeze = False
+    metadata_by_timer = True
 
     def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):
         super().__init__(world, coordinator, member, number)
-        self.settings.max_records = 1  # a poll hands out one
         self.joins_for_same_topics = not self.cooperative
         # Its main thread looks twice a second whether one is due: max.poll.interval.ms wakes it.
         self.beats_every_ms = -(-self.config.heartbeat_interval_ms // LOOKS_MS) * LOOKS_MS
@@ -80,7 +78,6 @@ class Client(Timed, classic_client.OtherClient):
         self.next_topics: tuple[int, ...] | None = None
         self.overdue = self.assigned = self.losing = False
         self.heard = self.asked_at = self.clock.now
-        self.loop.next_commit = NEVER
 
     # ---- metadata ------------------------------------------------------------------------------
 
@@ -92,10 +89,6 @@ class Client(Timed, classic_client.OtherClient):
 
     def _note_missing(self, changed: bool = False) -> None:
         """Nothing follows from it before the next look."""
-
-    def _metadata_due(self) -> int:
-        """Every so often from when it was made (topic.metadata.refresh.interval.ms)."""
-        return self._next(self.config.metadata_max_age_ms)
 
     def _refresh_metadata(self) -> None:
         """Members that were made together look together; whose answer is first is drawn."""
@@ -390,15 +383,7 @@ class ServerClient(Timed, kip848_client.Client):
     """A consumer of librdkafka under KIP-848."""
 
     reads_new_first = False
-    counts_commits_anew = False
     looks_again_ms = 0
-
-    def __init__(
-        self, world: World, coordinator: kip848_client.Coordinator, member: Member, number: int
-    ):
-        super().__init__(world, coordinator, member, number)
-        self.settings.max_records = 1  # a poll hands out one
-        self.loop.next_commit = NEVER
 
     def poll_waits(self) -> bool:
         """What its main thread has for the application comes before records."""
@@ -427,10 +412,6 @@ class ServerClient(Timed, kip848_client.Client):
             self._hold_auto_commit()
         super()._reconcile()
 
-    def _hold_auto_commit(self) -> None:
-        self.advance()
-        self.loop.next_commit = NEVER
-
     def _goes_on(self, target: np.ndarray) -> bool:
         """Else its listener hears of it all the same, before it hears of anything else."""
         return self._reconciling is target and self.phase == RECONCILING
@@ -443,11 +424,6 @@ class ServerClient(Timed, kip848_client.Client):
         go_on = self._revoke if gone.size else self._assign
         self.commit(lambda error: self.when_poll_looks(go_on, target), gone)
         self.stop_reading(gone, self.revoked_how())
-
-    def _assign(self, target: np.ndarray) -> None:
-        if self._goes_on(target) and self.config.commit == "auto":
-            self.loop.next_commit = self._auto_commit_due()
-        super()._assign(target)
 
     def _hear_the_rest(self) -> None:
         """Its listener hears first what it was about to hear (RD_KAFKA_CGRP_REBALANCING)."""

@@ -32,7 +32,7 @@ class Client(classic_client.OtherClient):
     over. Its heartbeats take the connection of its fetches, as with one broker."""
 
     notices_long_freeze = False
-    joins_for_same_topics = True
+    joins_for_same_topics = metadata_by_timer = True
 
     def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):
         super().__init__(world, coordinator, member, number)
@@ -52,7 +52,8 @@ class Client(classic_client.OtherClient):
     # ---- metadata ------------------------------------------------------------------------------
 
     def metadata_is_stale(self) -> None:
-        """Its topics are asked for when they are due, before a join, and by a leader that assigns."""
+        """Its topics are asked for when they are due (backgroundMetadataUpdater), before a join, and by a
+        leader that assigns."""
 
     def _ask_for_topics(self) -> None:
         """A fetch that fails calls for nothing."""
@@ -62,11 +63,6 @@ class Client(classic_client.OtherClient):
 
     def _check_subscription(self) -> None:
         """Nothing follows from metadata but what a leader sees."""
-
-    def _metadata_due(self) -> int:
-        """A timer asks for them (backgroundMetadataUpdater)."""
-        every = self.config.metadata_max_age_ms
-        return self.clock.now + every - (self.clock.now - self.made) % every
 
     def _watch_partitions(self, generation: int) -> None:
         """A leader compares what it assigned with its metadata by another timer
