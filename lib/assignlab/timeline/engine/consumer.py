@@ -166,6 +166,10 @@ class Consumer:
             self._watch()
 
     def at_poll(self, call: Callable, *args) -> None:
+        """A step of the protocol that waits for the application's poll."""
+        self.in_poll(call, *args)
+
+    def in_poll(self, call: Callable, *args) -> None:
         """Call when the application is in poll: now, or when the batch at hand is done with."""
         self.advance()  # from here on the loop stops at a poll
         self._wait(len(self._waiting), call, args)
@@ -381,11 +385,11 @@ class Consumer:
         """The committed offsets of what was taken are known."""
         new = self.log.committed[partitions] == NO_OFFSET
         if self.reads_new_first and new.any() and not new.all():
-            self.at_poll(self._begin_anew, partitions[new], partitions[~new], taken)
+            self.in_poll(self._begin_anew, partitions[new], partitions[~new], taken)
             return
         if self.reads_new_last:
             partitions = np.concatenate((partitions[~new], partitions[new]))
-        self.at_poll(self._begin, partitions, taken)
+        self.in_poll(self._begin, partitions, taken)
 
     def _begin_anew(self, new: np.ndarray, others: np.ndarray, taken: int) -> None:
         """What has no committed offset is fetched first, the others with the next fetch."""

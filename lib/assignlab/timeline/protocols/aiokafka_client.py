@@ -23,22 +23,16 @@ class Client(classic_client.TaskClient):
     """A consumer of aiokafka. ``proposed``: its strategies, of which its JoinGroup lists ``strategies``. A
     timer commits what has been handed out, unless a join is under way."""
 
-    joins_for_same_topics = True
-    commits_by_timer = True
+    joins_for_same_topics = commits_by_timer = True
+    leads_when_back = asks_for_missing = False
 
     def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):
         super().__init__(world, coordinator, member, number)
         self.rebalance_timeout_ms = self.config.session_timeout_ms
-        self.told_instance, self.leads_when_back = None, False
+        self.told_instance = None
         self.proposed = self.strategies
         if self.mode == Mode.AUTO:
             self.loop.next_commit = self._auto_commit_due()
-
-    def metadata_is_stale(self) -> None:
-        """It asks for topics that are missing when its metadata is due, not before."""
-
-    def _note_missing(self, changed: bool = False) -> None:
-        """Nothing follows from it before the next look."""
 
     def _join_prepare(self) -> None:
         """It asks for a pattern's topics every time. Its application goes on with what it was given."""
@@ -71,9 +65,9 @@ class Client(classic_client.TaskClient):
     def _send_join(self) -> None:
         """Whoever is late for a poll waits for it."""
         if self.closes:
-            classic_client.OtherClient._close(self)
+            self._commit_and_leave()
         elif self.is_poll_interval_over():
-            classic_client.OtherClient.at_poll(self, self._send_join)
+            self.in_poll(self._send_join)
         else:
             super()._send_join()
 

@@ -57,10 +57,18 @@ class Client(Consumer):
     """Whether it sends no heartbeat after a freeze that was longer than its session."""
     joins_for_same_topics = False
     """Whether it joins again where its application subscribes to what it reads already."""
+    asks_for_missing = True
+    """Whether it asks again and again for topics that it names and that are not there."""
     metadata_by_timer = False
     """Whether it looks at its topics every so often, whenever it did so last."""
     asks_in_poll = True
     """Whether each poll that waits for a join asks for the topics of a pattern."""
+    commits_again = True
+    """Whether it tries a commit again and again that names a topic which is gone."""
+    checks_commits = True
+    """Whether it refuses a commit itself while it joins, or is out of the group."""
+    leads_when_back = True
+    """Whether a static member that led, and is back in time, is told that it leads (KIP-814)."""
 
     def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):
         super().__init__(world, member, number)
@@ -92,7 +100,8 @@ class Client(Consumer):
         self._metadata_age = None
         self._sent_generation = NO_GENERATION
         self.strategies = world.strategies_of(member)
-        self.leads_when_back = self.config.group_static_leader_leads and not self._is_before("3.2")
+        if not self.config.group_static_leader_leads or self._is_before("3.2"):
+            self.leads_when_back = False
         if self._is_before("3.4"):
             self.sends_generation = False
         self._asks_before_join = False
@@ -117,9 +126,11 @@ class Client(Consumer):
 
     def metadata_is_stale(self) -> None:
         """A topic that was missing is there now: clients that name it keep asking for it."""
-        self.clock.after(
-            self._next_look_ms(), self.in_time, self.when_metadata_is_here, self._look_at_metadata
-        )
+        if self.asks_for_missing:
+            self.clock.after(
+                self._next_look_ms(), self.in_time,
+                self.when_metadata_is_here, self._look_at_metadata,
+            )  # fmt: skip
 
     def topic_is_gone(self) -> None:
         """Its fetch says so, to the next poll: a join comes before (FetchCollector.collectFetch)."""
@@ -202,7 +213,7 @@ class Client(Consumer):
         """Who names a topic that is not there, or leads somebody who does, asks again and again; with a
         pattern a client asks for all that there are."""
         named = () if self.member.pattern else self.group_subscription.union(self.subscription)
-        if self.metadata[list(named)].all():
+        if self.metadata[list(named)].all() or not self.asks_for_missing:
             self.keeps_asking = False
         elif not self.keeps_asking or changed:
             self.keeps_asking, self._next_look, self._looks = True, self.clock.now, 0
@@ -308,7 +319,7 @@ class Client(Consumer):
     def _commits_in_vain(self) -> bool:
         """Whether the coordinator does not know a topic any more that this member reads: it commits
         again and again then (KAFKA-20959)."""
-        return self._reads_gone_topic()
+        return self.commits_again and self._reads_gone_topic()
 
     def _reads_gone_topic(self) -> bool:
         gone = self.world.cluster.partitions[self.world.cluster.topic[self.own.partition]] == 0
@@ -754,6 +765,9 @@ class Client(Consumer):
         self.instead_of_poll(self._close)
 
     def _close(self) -> None:
+        self._commit_and_leave()
+
+    def _commit_and_leave(self) -> None:
         if self.config.commit != "auto" or self.phase != JOINED or not self.own.partition.size:
             self._leave()
         elif self._commits_in_vain():
@@ -848,7 +862,7 @@ class Client(Consumer):
     def why_refused(self, sent=None) -> str | None:
         """Both sides' checks: the client's own first, then the coordinator's."""
         member_id, generation, phase = sent or self.identity()
-        if self.config.fencing:
+        if self.config.fencing and self.checks_commits:
             if phase in (JOINING, SYNCING):
                 return REBALANCE_IN_PROGRESS
             if phase == UNJOINED:
@@ -869,6 +883,10 @@ class OtherClient(Client):
 
     reads_new_first = asks_in_poll = sends_generation = False
 
+    def _follow(self) -> None:
+        """What it knew as a leader does not matter any more."""
+        self.assignment_snapshot = None
+
 
 class TaskClient(OtherClient):
     """A client whose own tasks join, send heartbeats and call the listener, and wait for no poll.
@@ -876,14 +894,11 @@ class TaskClient(OtherClient):
     ``closes``: whether it closes when its join is over.
     """
 
-    notices_long_freeze = closes = False
+    notices_long_freeze = checks_commits = closes = False
 
     def at_poll(self, call: Callable, *args) -> None:
-        """Nothing but a batch waits for the application."""
-        if call == self._begin:
-            super().at_poll(call, *args)
-        else:
-            self.in_time(call, *args)
+        """No step waits for the application."""
+        self.in_time(call, *args)
 
     def _note_question(self) -> None:
         """It asks for its own topics and, from when it led first, for those that the group had then."""
@@ -892,14 +907,14 @@ class TaskClient(OtherClient):
         """Heartbeats begin when its listener has heard."""
         super()._join_complete(*answer)
         if self.closes:
-            super()._close()
+            self._commit_and_leave()
         self._start_heartbeats()
 
     def _close(self) -> None:
         """A join that is under way comes to its end before."""
         self.closes = self.joining
         if not self.joining:
-            super()._close()
+            self._commit_and_leave()
 
     def _take_batch_for_done(self) -> None:
         """The application goes on with what it was given, whoever has it then."""
@@ -933,12 +948,3 @@ class TaskClient(OtherClient):
         else:
             self._take_snapshot()
             self._perform_assignment(members, skip_assignment)
-
-    def _follow(self) -> None:
-        """What it knew as a leader does not matter any more."""
-        self.assignment_snapshot = None
-
-    def why_refused(self, sent=None) -> str | None:
-        """The coordinator's check alone."""
-        member_id, generation, _ = sent or self.identity()
-        return self.coordinator.validate_commit(self, member_id, generation)

@@ -40,6 +40,7 @@ class Client(classic_client.TaskClient):
     ``asks_since``: since when it asks for topics that are not there."""
 
     sends_generation = metadata_by_timer = True
+    commits_again = False
 
     def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):
         super().__init__(world, coordinator, member, number)
@@ -106,10 +107,6 @@ class Client(classic_client.TaskClient):
         """What polls before the last one gave is taken for done (``undirtyUncommitted``)."""
         at_work = self.loop.phase == Phase.PROCESS
         return (self.own.batch if at_work else self.own.position).copy()
-
-    def _commits_in_vain(self) -> bool:
-        """It does not wait for the commit of a topic that is gone."""
-        return False
 
     def _revoke(self, partitions: np.ndarray, then: Callable) -> None:
         """Its application goes on with what it was given. What a cooperative member gives up is committed

@@ -32,10 +32,10 @@ class Client(classic_client.OtherClient):
     member had when it began to join."""
 
     reads_new_last = True
+    leads_when_back = False
 
     def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):
         super().__init__(world, coordinator, member, number)
-        self.leads_when_back = False
         self.told, self.alone, self.rests, self.takes, self.kept = True, False, False, False, EMPTY
         self.polled = self.awaited = self.clock.now
         self.poll_ms = self.commits_in_vain_ms = max(self.config.poll_timeout_ms, 1)
@@ -206,10 +206,6 @@ class Client(classic_client.OtherClient):
 
     def _read_unasked(self, topics: tuple[int, ...]) -> None:
         """It joins for them again."""
-
-    def _follow(self) -> None:
-        """What it knew as a leader does not matter any more."""
-        self.assignment_snapshot = None
 
     # ---- heartbeats and leaving ----------------------------------------------------------------
 

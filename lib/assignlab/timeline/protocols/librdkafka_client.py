@@ -62,7 +62,7 @@ class Client(Timed, classic_client.OtherClient):
     last sent a JoinGroup.
     """
 
-    notices_long_freeze = False
+    notices_long_freeze = asks_for_missing = commits_again = checks_commits = False
     metadata_by_timer = True
 
     def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):
@@ -81,14 +81,8 @@ class Client(Timed, classic_client.OtherClient):
 
     # ---- metadata ------------------------------------------------------------------------------
 
-    def metadata_is_stale(self) -> None:
-        """It asks for topics that are missing when its metadata is due, not before."""
-
     def _ask_for_topics(self) -> None:
         """It asks for the leaders of the partitions then, and the answer does not concern the group."""
-
-    def _note_missing(self, changed: bool = False) -> None:
-        """Nothing follows from it before the next look."""
 
     def _refresh_metadata(self) -> None:
         """Members that were made together look together; whose answer is first is drawn."""
@@ -192,12 +186,13 @@ class Client(Timed, classic_client.OtherClient):
         if not lost or self.config.commit != "auto" or not self.own.position.any():
             super()._revoke_before_join(prepared)
             return
+        go_on = super()._revoke_before_join
 
         def answered(error: str | None) -> None:
             if error == FENCED_INSTANCE_ID:
                 self._die(error)
             else:
-                super(Client, self)._revoke_before_join(prepared)
+                go_on(prepared)
 
         self.commit_in_poll(answered)
         self._lose(self.loss)
@@ -209,10 +204,6 @@ class Client(Timed, classic_client.OtherClient):
             self.commit_in_poll(lambda error: give_up(partitions, then), partitions)
         else:
             give_up(partitions, then)
-
-    def _commits_in_vain(self) -> bool:
-        """It does not wait for the commit of a topic that is gone."""
-        return False
 
     def _send_join(self, asked: bool = False) -> None:
         """Ask for the topics that it names first, unless all are known. Without any that is there it
@@ -274,9 +265,6 @@ class Client(Timed, classic_client.OtherClient):
 
     def _read_unasked(self, topics: tuple[int, ...]) -> None:
         """It reads them, and sees at its own next look that they are there."""
-
-    def _follow(self) -> None:
-        """What it knew as a leader does not matter any more."""
 
     def _join_complete(self, *answer) -> None:
         super()._join_complete(*answer)
@@ -340,11 +328,6 @@ class Client(Timed, classic_client.OtherClient):
             self.clock.after(
                 self.config.latency_ms, self.coordinator.leave_group, self, self.member_id
             )
-
-    def why_refused(self, sent=None) -> str | None:
-        """The coordinator's check alone."""
-        member_id, generation, _ = sent or self.identity()
-        return self.coordinator.validate_commit(self, member_id, generation)
 
     def poll_interval_exceeded(self) -> None:
         """It looks twice a second (rd_kafka_cgrp_max_poll_interval_check_tmr_cb)."""

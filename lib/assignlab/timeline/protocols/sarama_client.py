@@ -29,15 +29,15 @@ STARTS_MS = 100
 
 class Client(classic_client.OtherClient):
     """A consumer group of Sarama's, which is one member. ``closes``: whether it closes when its join is
-    over. Its heartbeats take the connection of its fetches, as with one broker."""
+    over. Its topics are asked for when they are due (backgroundMetadataUpdater), before a join, and by a
+    leader that assigns. Its heartbeats take the connection of its fetches, as with one broker."""
 
-    notices_long_freeze = False
+    notices_long_freeze = leads_when_back = asks_for_missing = commits_again = closes = False
     joins_for_same_topics = metadata_by_timer = True
 
     def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):
         super().__init__(world, coordinator, member, number)
         self.settings.max_records = 1  # a claim hands out one record after the other
-        self.leads_when_back = self.closes = False
         self.last_beat = self.clock.now
 
     def unsubscribe(self) -> None:
@@ -51,15 +51,8 @@ class Client(classic_client.OtherClient):
 
     # ---- metadata ------------------------------------------------------------------------------
 
-    def metadata_is_stale(self) -> None:
-        """Its topics are asked for when they are due (backgroundMetadataUpdater), before a join, and by a
-        leader that assigns."""
-
     def _ask_for_topics(self) -> None:
         """A fetch that fails calls for nothing."""
-
-    def _note_missing(self, changed: bool = False) -> None:
-        """Nothing follows from it before the next join."""
 
     def _check_subscription(self) -> None:
         """Nothing follows from metadata but what a leader sees."""
@@ -91,10 +84,6 @@ class Client(classic_client.OtherClient):
         if self.joining:
             self._stop_claims(super()._join_prepare)
 
-    def _commits_in_vain(self) -> bool:
-        """Its last commit is tried a few times at once."""
-        return False
-
     def _lose(self, told: str) -> None:
         """Cleanup says nothing of why."""
         super()._lose("revoked")
@@ -118,7 +107,7 @@ class Client(classic_client.OtherClient):
             self.closes = True
         else:
             self.joining = False
-            self._stop_claims(super()._close)
+            self._stop_claims(self._commit_and_leave)
 
     # ---- joining -------------------------------------------------------------------------------
 
@@ -146,9 +135,6 @@ class Client(classic_client.OtherClient):
             self._perform_assignment(members, skip_assignment)
         else:
             self.clock.after(ASKS_AGAIN_MS, self.in_time, self._rejoin_again)
-
-    def _follow(self) -> None:
-        self.assignment_snapshot = None
 
     def _start_heartbeats(self) -> None:
         """The first one goes out with the session."""
@@ -182,7 +168,7 @@ class Client(classic_client.OtherClient):
         if self.leads:
             self._watch_partitions(generation)
         if self.closes:  # its claims' offsets are fetched before
-            self.clock.after(2 * self.config.latency_ms, self.in_time, super()._close)
+            self.clock.after(2 * self.config.latency_ms, self.in_time, self._commit_and_leave)
 
     def offsets_are_here(self, partitions: np.ndarray, taken: int) -> None:
         self.clock.after(STARTS_MS, self.in_time, super().offsets_are_here, partitions, taken)
