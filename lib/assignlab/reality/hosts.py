@@ -28,9 +28,10 @@ from assignlab.proof.originals import (
     java,
     one_build_at_a_time,
 )
+from assignlab.timeline.scenario import AIOKAFKA, FRANZ_GO, KAFKA_PYTHON, LIBRDKAFKA, OTHERS, SARAMA
 
 JAVA = "kafka-clients"
-IN_GO = ("sarama", "franz-go")
+IN_GO = (SARAMA, FRANZ_GO)
 IN_JAVA = System(
     module="reality",
     main="assignlab.oracle.reality.Members",
@@ -38,14 +39,12 @@ IN_JAVA = System(
 )
 HEAP = ("-Xms32m", "-Xmx192m", *BRIEF)
 PACKAGES = {
-    "librdkafka": ("confluent-kafka",),
-    "kafka-python": ("kafka-python",),
-    "aiokafka": ("aiokafka", *bridges.AIOKAFKA_NEEDS),
+    LIBRDKAFKA: ("confluent-kafka",),
+    KAFKA_PYTHON: ("kafka-python",),
+    AIOKAFKA: ("aiokafka", *bridges.AIOKAFKA_NEEDS),
 }
 """The clients in Python: name -> the package that brings it, in the same release, and what that needs."""
-PINNED = {
-    name: system.release for system in SYSTEMS if (name := system.module) in {*PACKAGES, *IN_GO}
-}
+PINNED = {system.module: system.release for system in SYSTEMS if system.module in OTHERS}
 """The other clients' releases: those of their assignors here."""
 WAITS_S = 120
 

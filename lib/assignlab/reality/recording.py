@@ -14,15 +14,7 @@ from typing import Any, NamedTuple
 
 from assignlab.local.files import read_lines, write_lines
 from assignlab.releases import CAME_WITH
-from assignlab.timeline.scenario import (
-    FRANZ_GO,
-    LIBRDKAFKA,
-    SARAMA,
-    Action,
-    Member,
-    Scenario,
-    Topic,
-)
+from assignlab.timeline.scenario import OTHERS, Action, Member, Scenario, Topic
 
 FOLDER = Path(__file__).parent / "recordings"
 SUFFIX = ".jsonl.xz"
@@ -100,8 +92,9 @@ def strategies_of(recording: Recording, names: Sequence[str] | None = None) -> l
 
 
 def _member(recording: Recording, values: dict[str, Any]) -> Member:
-    clients = {client.split()[0] for client in recording["client"].split(", ")}
-    client = clients.pop() if clients in ({LIBRDKAFKA}, {SARAMA}, {FRANZ_GO}) else ""
+    names = {client.split()[0] for client in recording["client"].split(", ")}
+    all_run = names.pop() if len(names) == 1 else ""
+    client = all_run if all_run in OTHERS else ""
     return Member(**{"client": client} | _released(recording, values))
 
 

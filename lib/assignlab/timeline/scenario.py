@@ -22,6 +22,8 @@ SECOND = 1000
 """In milliseconds."""
 LIBRDKAFKA, AIOKAFKA, KAFKA_PYTHON = "librdkafka", "aiokafka", "kafka-python"
 SARAMA, FRANZ_GO = "sarama", "franz-go"
+OTHERS = (AIOKAFKA, FRANZ_GO, KAFKA_PYTHON, LIBRDKAFKA, SARAMA)
+"""Other clients than Java's that are played."""
 
 
 @dataclass(frozen=True)
@@ -340,8 +342,7 @@ def _check_member(member: Member, members: dict[str, Member]) -> None:
             raise TimelineError(f"{what}: expected at least one")
     one_of(f"instance of {member.name!r}", member.instance or "", str)
     if one_of(f"client of {member.name!r}", member.client, str):
-        known = [AIOKAFKA, FRANZ_GO, KAFKA_PYTHON, LIBRDKAFKA, SARAMA]
-        refuse_unknown("client", [member.client], known)
+        refuse_unknown("client", [member.client], OTHERS)
     one_of(f"client_pattern of {member.name!r}", member.client_pattern, bool)
     if member.topics is not None and member.pattern is not None:
         raise TimelineError(f"member {member.name!r} has both topics and a pattern")

@@ -46,29 +46,42 @@ class Protocol(NamedTuple):
     client: Callable
 
 
-def runs(world: World, member: Member, client: str) -> bool:
-    """Whether a member runs another client than Java's, as it says itself or its strategies do."""
-    return client in {member.client, *(s.system for s in world.strategies_of(member))}
+KINDS: dict[str, type[Consumer]] = {
+    AIOKAFKA: aiokafka_client.Client,
+    FRANZ_GO: franz_go_client.Client,
+    KAFKA_PYTHON: kafka_python_client.Client,
+    LIBRDKAFKA: librdkafka_client.Client,
+    SARAMA: sarama_client.Client,
+}
+"""Other clients than Java's under the classic protocol."""
+LACKS = {AIOKAFKA: {"cooperative", "server"}, KAFKA_PYTHON: {"server"}}
+"""What clients have no strategies of."""
+ONE_PROTOCOL = (LIBRDKAFKA, KAFKA_PYTHON)
+"""Clients that refuse a list of eager and cooperative strategies."""
+PLAYED_WITH = {FRANZ_GO: "topics", SARAMA: "topics and eager strategies"}
+"""What members of these clients have that are played as theirs; others are played as Java's."""
+
+
+def client_named(member: Member, strategies: Sequence[Strategy]) -> str:
+    """The client that a member runs, as it says itself or its strategies do; empty for Java's."""
+    return member.client or next((s.system for s in strategies if s.client_id), "")
+
+
+def is_played(client: str, member: Member, strategies: Sequence[Strategy]) -> bool:
+    """Whether a member of a client is played as that, and not as Java's (:data:`PLAYED_WITH`)."""
+    eager = all(strategy.protocol == "eager" for strategy in strategies)
+    return (client not in PLAYED_WITH or member.pattern is None) and (eager or client != SARAMA)
 
 
 def client_of(world: World, coordinator: Any, member: Member, number: int) -> Consumer:
     """A member's client, of the protocol that its strategies belong to (``group.protocol``)."""
-    in_c = runs(world, member, LIBRDKAFKA)
-    protocols = {strategy.protocol for strategy in world.strategies_of(member)}
-    by_name = member.pattern is None
-    kind: type[Consumer]
-    if world.strategies_of(member)[0].protocol == "server":
-        kind = librdkafka_client.ServerClient if in_c else kip848_client.Client
-    elif runs(world, member, AIOKAFKA):
-        kind = aiokafka_client.Client
-    elif runs(world, member, KAFKA_PYTHON):
-        kind = kafka_python_client.Client
-    elif runs(world, member, SARAMA) and by_name and protocols == {"eager"}:
-        kind = sarama_client.Client
-    elif runs(world, member, FRANZ_GO) and by_name:
-        kind = franz_go_client.Client
-    else:
-        kind = librdkafka_client.Client if in_c else classic_client.Client
+    strategies = world.strategies_of(member)
+    client = client_named(member, strategies)
+    kind: type[Consumer] = classic_client.Client
+    if strategies[0].protocol == "server":
+        kind = librdkafka_client.ServerClient if client == LIBRDKAFKA else kip848_client.Client
+    elif is_played(client, member, strategies):
+        kind = KINDS.get(client, kind)
     return kind(world, coordinator, member, number)
 
 
@@ -122,7 +135,7 @@ def protocol_of(chosen: set[Strategy]) -> Protocol:
     Members of the consumer protocol may ask for different assignors of the coordinator, of one release.
     With members of the classic and others of the consumer protocol it is a group on its way from
     one to the other. Assignors of kafka-go and KafkaJS run in a client that otherwise behaves as
-    Java's, and so do Sarama's and franz-go's with a pattern, and Sarama's in a list with a cooperative one.
+    Java's, and so do others of Sarama's and franz-go's than :data:`PLAYED_WITH` has.
     """
     kinds = {(strategy.membership, strategy.protocol) for strategy in chosen}
     if len(chosen) == 1 and kinds <= set(ALONE):
@@ -138,6 +151,34 @@ def protocol_of(chosen: set[Strategy]) -> Protocol:
         return MIGRATION
     names = ", ".join(sorted(strategy.name for strategy in chosen))
     raise TimelineError(f"strategies: no group can run {names}")
+
+
+def check_list(member: Member, proposed: Sequence[Strategy]) -> None:
+    """Refuse a list of strategies that the member's client does not take."""
+    names = ", ".join(strategy.name for strategy in proposed)
+    one_only = protocol_of(set(proposed)) in (MIGRATION, KIP_848)
+    if one_only and len(proposed) > 1:
+        raise TimelineError(f"strategies: no group can run {names} in one member's list")
+    if len({strategy.kind for strategy in proposed}) < len(proposed):
+        # As ConsumerPartitionAssignor.getAssignorInstances does.
+        raise TimelineError(f"strategies: {names}: clients refuse a name that comes twice")
+    clients = {strategy.system for strategy in proposed if strategy.client_id}
+    foreign = any(s.membership != "coordinator" for s in proposed)
+    if member.client and (foreign or clients - {member.client}):
+        raise TimelineError(f"client of {member.name!r}: {member.client} cannot run {names}")
+    if len(clients) > 1:
+        raise TimelineError(f"strategies: {names}: no client has them all")
+    client, protocols = client_named(member, proposed), {s.protocol for s in proposed}
+    if protocols & LACKS.get(client, set()):
+        raise TimelineError(f"strategies: {client}'s members do not run {names}")
+    if member.client and not is_played(client, member, proposed):
+        raise TimelineError(
+            f"client of {member.name!r}: {client}'s members are played with {PLAYED_WITH[client]}"
+        )
+    if client in ONE_PROTOCOL and len(protocols) > 1:
+        raise TimelineError(
+            f"strategies: {names}: {client} refuses eager and cooperative ones in one list"
+        )
 
 
 class Simulation:
@@ -156,39 +197,7 @@ class Simulation:
         self.rates = {topic.name: topic.rate for topic in scenario.topics}
         lists = [self.world.strategies_of(member) for member in scenario.versions]
         for member, proposed in zip(scenario.versions, lists, strict=True):
-            names = ", ".join(strategy.name for strategy in proposed)
-            one_only = protocol_of(set(proposed)) in (MIGRATION, KIP_848)
-            if one_only and len(proposed) > 1:
-                raise TimelineError(f"strategies: no group can run {names} in one member's list")
-            if len({strategy.kind for strategy in proposed}) < len(proposed):
-                # As ConsumerPartitionAssignor.getAssignorInstances does.
-                raise TimelineError(f"strategies: {names}: clients refuse a name that comes twice")
-            clients = {strategy.system for strategy in proposed if strategy.client_id}
-            foreign = any(s.membership != "coordinator" for s in proposed)
-            if member.client and (foreign or clients - {member.client}):
-                raise TimelineError(
-                    f"client of {member.name!r}: {member.client} cannot run {names}"
-                )
-            if len(clients) > 1:
-                raise TimelineError(f"strategies: {names}: no client has them all")
-            protocols = {strategy.protocol for strategy in proposed}
-            if runs(self.world, member, AIOKAFKA) and protocols != {"eager"}:
-                raise TimelineError(f"strategies: aiokafka's members do not run {names}")
-            if member.client == SARAMA and (protocols != {"eager"} or member.pattern is not None):
-                raise TimelineError(
-                    f"client of {member.name!r}: sarama's members are played with topics and eager strategies"
-                )
-            if member.client == FRANZ_GO and member.pattern is not None:
-                raise TimelineError(
-                    f"client of {member.name!r}: franz-go's members are played with topics"
-                )
-            if runs(self.world, member, KAFKA_PYTHON) and "server" in protocols:
-                raise TimelineError(f"strategies: kafka-python's members do not run {names}")
-            for client in (LIBRDKAFKA, KAFKA_PYTHON):
-                if runs(self.world, member, client) and len(protocols) > 1:
-                    raise TimelineError(
-                        f"strategies: {names}: {client} refuses eager and cooperative ones in one list"
-                    )
+            check_list(member, proposed)
         chosen = {strategy for proposed in lists for strategy in proposed}
         coordinator, self._client = protocol_of(chosen)
         self.coordinator: Any = coordinator(self.world)
