@@ -2,11 +2,7 @@
 
 After AbstractCoordinator and ConsumerCoordinator of kafka-clients 4.3.0; steps have their names.
 The broker's side is :mod:`~assignlab.timeline.protocols.classic_coordinator`; what other clients do
-otherwise is in :mod:`~assignlab.timeline.protocols.librdkafka_client`,
-:mod:`~assignlab.timeline.protocols.aiokafka_client`,
-:mod:`~assignlab.timeline.protocols.kafka_python_client`,
-:mod:`~assignlab.timeline.protocols.sarama_client` and
-:mod:`~assignlab.timeline.protocols.franz_go_client`.
+otherwise is in the modules of their names.
 
 Eager members give everything up before they join. Cooperative ones keep what they have, give up
 the difference afterwards, and join again if there was one.
@@ -55,6 +51,8 @@ class Client(Consumer):
     """Whether it says which generation it was in last when it joins: Java's since 3.4 (KIP-792)."""
     notices_long_freeze = True
     """Whether it sends no heartbeat after a freeze that was longer than its session."""
+    polls_in_time = True
+    """Whether its application is out that does not poll for ``max.poll.interval.ms``, or at work for ever."""
     joins_for_same_topics = False
     """Whether it joins again where its application subscribes to what it reads already."""
     asks_for_missing = True
@@ -753,7 +751,7 @@ class Client(Consumer):
 
     def poll_interval_exceeded(self) -> None:
         """The heartbeat thread leaves the group; the application notices at its next poll."""
-        if self.phase in (UNJOINED, JOINING):
+        if not self.polls_in_time or self.phase in (UNJOINED, JOINING):
             return  # there is no heartbeat thread that would notice
         self.tell("poll interval exceeded", self.held)
         if self.instance is None:
@@ -883,6 +881,12 @@ class OtherClient(Client):
 
     reads_new_first = asks_in_poll = sends_generation = False
 
+    def _polled_while_joining(self) -> None:
+        """It does not join by polls."""
+
+    def _read_unasked(self, topics: tuple[int, ...]) -> None:
+        """It does not look at once whether these topics are there."""
+
     def _follow(self) -> None:
         """What it knew as a leader does not matter any more."""
         self.assignment_snapshot = None
@@ -931,9 +935,6 @@ class TaskClient(OtherClient):
         super().give_up(partitions, why)
         if at_work and self.loop.phase == Phase.HALTED:
             self.loop.phase, self.loop.next, self.loop.batch_size = Phase.PROCESS, until, 0
-
-    def _polled_while_joining(self) -> None:
-        """Its tasks join, which is no poll."""
 
     def _lead(self, members: list[GroupMember], skip_assignment: bool) -> None:
         """It asks for the topics of others first, once."""

@@ -107,7 +107,6 @@ class Coordinator(Hosted):
         self.supported: Counter[str] = Counter()  # strategy -> how many members list it
         self.pending: dict[str, Consumer] = {}
         self.pending_sync: dict[str, None] = {}  # in order
-        self.static: dict[str, str] = {}
         self.new_member_added = False
         self.has_user_data = False  # what the leader assigned last
         self.behind: dict[Consumer, list[tuple]] = {}  # requests that are not read yet
@@ -475,12 +474,8 @@ class Coordinator(Hosted):
         return error
 
     def _validate(self, member_id: str, instance: str | None) -> str | None:
-        if instance is not None:
-            if instance not in self.static:
-                return UNKNOWN_MEMBER_ID
-            if self.static[instance] != member_id:
-                return FENCED_INSTANCE_ID
-        return None if member_id in self.members else UNKNOWN_MEMBER_ID
+        known = None if member_id in self.members else UNKNOWN_MEMBER_ID
+        return self._validate_instance(member_id, instance) or known
 
     # ---- sessions ------------------------------------------------------------------------------
 

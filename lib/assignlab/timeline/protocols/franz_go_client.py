@@ -40,7 +40,7 @@ class Client(classic_client.TaskClient):
     ``asks_since``: since when it asks for topics that are not there."""
 
     sends_generation = metadata_by_timer = True
-    commits_again = False
+    commits_again = polls_in_time = False
 
     def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):
         super().__init__(world, coordinator, member, number)
@@ -49,9 +49,6 @@ class Client(classic_client.TaskClient):
 
     def unsubscribe(self) -> None:
         raise TimelineError("action unsubscribe: franz-go's members do not have it")
-
-    def poll_interval_exceeded(self) -> None:
-        """An application may be at work for ever."""
 
     # ---- metadata ------------------------------------------------------------------------------
 
@@ -149,9 +146,6 @@ class Client(classic_client.TaskClient):
     def _accepted(self) -> tuple[int, ...]:
         """It takes what it is given."""
         return tuple(range(self.metadata.size))
-
-    def _read_unasked(self, topics: tuple[int, ...]) -> None:
-        """It does not ask for them."""
 
     def offsets_are_here(self, partitions: np.ndarray, taken: int) -> None:
         """What a cooperative member is given is fetched when the fetch is back that was out; an eager one

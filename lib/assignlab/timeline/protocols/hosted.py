@@ -1,7 +1,12 @@
 """The broker that coordinates a group, and another one that takes over from it."""
 
 from assignlab.timeline.engine.world import World
-from assignlab.timeline.protocols.errors import COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR
+from assignlab.timeline.protocols.errors import (
+    COORDINATOR_LOAD_IN_PROGRESS,
+    FENCED_INSTANCE_ID,
+    NOT_COORDINATOR,
+    UNKNOWN_MEMBER_ID,
+)
 
 
 class Hosted:
@@ -9,6 +14,7 @@ class Hosted:
 
     Whoever leads the group's partition of the offsets topic coordinates it, and knows what is
     written there. Clients learn that it is another one from the answer to their next request.
+    ``static``: member ids by instance id.
     """
 
     def __init__(self, world: World):
@@ -16,12 +22,21 @@ class Hosted:
         self.clock = world.clock
         self.config = world.config
         self.available = True
+        self.static: dict[str, str] = {}
 
     def unreached(self, client) -> str | None:
         """The error of a request that this client sends to a broker without the group."""
         if client.coordinator_known != self.world.coordinator:
             return NOT_COORDINATOR
         return None if self.available else COORDINATOR_LOAD_IN_PROGRESS
+
+    def _validate_instance(self, member_id: str, instance: str | None) -> str | None:
+        """The error of a request that a static member sends, if another one has its instance id."""
+        if instance is None:
+            return None
+        if instance not in self.static:
+            return UNKNOWN_MEMBER_ID
+        return None if self.static[instance] == member_id else FENCED_INSTANCE_ID
 
     def answer(self, client, call, *values) -> None:
         """Send an answer to a client."""

@@ -204,9 +204,6 @@ class Client(classic_client.OtherClient):
     def _accepted(self) -> tuple[int, ...]:
         return self.subscription
 
-    def _read_unasked(self, topics: tuple[int, ...]) -> None:
-        """It joins for them again."""
-
     # ---- heartbeats and leaving ----------------------------------------------------------------
 
     def _start_heartbeats(self) -> None:

@@ -75,7 +75,6 @@ class Coordinator(Hosted):
         self.strategy = world.server_strategy
         self.members: dict[str, GroupMember] = {}
         self.walk = TimelineMap()
-        self.static: dict[str, str] = {}
         self.group_epoch = self.assignment_epoch = world.config.group_consumer_new_epoch
         self.assigned_at: int | None = None
         self._written_at = 0

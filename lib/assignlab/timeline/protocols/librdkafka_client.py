@@ -95,9 +95,6 @@ class Client(Timed, classic_client.OtherClient):
         self.named, self.subscription = self.subscription, tuple(self.known)
         self.cached.update(self.known)
 
-    def _polled_while_joining(self) -> None:
-        """Its main thread joins, which is no poll, and asks for no topics of a pattern."""
-
     def _check_subscription(self) -> None:
         """Whoever sees that topics of its own came, went or grew joins again, leader or not, at the end
         of a join that is under way. A cooperative member that reads a topic which is gone, or not its
@@ -262,9 +259,6 @@ class Client(Timed, classic_client.OtherClient):
             self.metadata = self.world.cluster.partitions.copy()
             self.cached.update(t for t in self.group_subscription if self.metadata[t])
             self._perform_assignment(*of_group)
-
-    def _read_unasked(self, topics: tuple[int, ...]) -> None:
-        """It reads them, and sees at its own next look that they are there."""
 
     def _join_complete(self, *answer) -> None:
         super()._join_complete(*answer)
@@ -445,28 +439,26 @@ class ServerClient(Timed, kip848_client.Client):
         self.at_poll(self._lose_and_leave)
 
     def _lose_and_leave(self) -> None:
-        if self.phase != STALE:
-            return  # it has unsubscribed since
-        self._lose("max.poll.interval.ms exceeded")
-        self._send_leave()
-        self.clock.after(2 * self.config.latency_ms, self.in_time, self._join)
+        if self.phase == STALE:  # not if it has unsubscribed since
+            self._leave_late("max.poll.interval.ms exceeded")
+            self.clock.after(2 * self.config.latency_ms, self.in_time, self._join)
+
+    def _leave_late(self, error: str) -> None:
+        """Who was late for its poll has not left yet."""
+        if self.phase == STALE:
+            self._lose(error)
+            self._send_leave()
 
     def _lose(self, error: str) -> None:
         self._commit_the_last()
         super()._lose(error)
 
     def _close(self) -> None:
-        """Who was late for its poll has not left yet."""
-        if self.phase == STALE:
-            self._lose("closed")
-            self._send_leave()
+        self._leave_late("closed")
         self._hear_the_rest()
         super()._close()
 
     def _unsubscribe(self) -> None:
-        """Likewise."""
-        if self.phase == STALE:
-            self._lose("unsubscribed")
-            self._send_leave()
+        self._leave_late("unsubscribed")
         self._commit_the_last()
         super()._unsubscribe()

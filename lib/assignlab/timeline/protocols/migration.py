@@ -23,7 +23,6 @@ from assignlab.timeline.engine.requests import Claim, JoinRequest
 from assignlab.timeline.engine.world import World
 from assignlab.timeline.protocols import classic_coordinator, kip848_coordinator
 from assignlab.timeline.protocols.errors import (
-    FENCED_INSTANCE_ID,
     GROUP_ID_NOT_FOUND,
     ILLEGAL_GENERATION,
     INCONSISTENT_GROUP_PROTOCOL,
@@ -253,13 +252,6 @@ class ConsumerGroup(kip848_coordinator.Coordinator):
             drawn = self.world.known_id(client.name) or self.world.topic_id()
             return (MEMBER_ID_REQUIRED if instance is None else None), drawn
         return self._validate_instance(member_id, instance), member_id
-
-    def _validate_instance(self, member_id: str, instance: str | None) -> str | None:
-        if instance is None:
-            return None
-        if instance not in self.static:
-            return UNKNOWN_MEMBER_ID
-        return None if self.static[instance] == member_id else FENCED_INSTANCE_ID
 
     def _validate_classic(self, client, member_id: str, generation: int) -> str | None:
         error = self.unreached(client) or self._validate_instance(member_id, client.instance)

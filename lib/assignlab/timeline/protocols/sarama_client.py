@@ -33,6 +33,7 @@ class Client(classic_client.OtherClient):
     leader that assigns. Its heartbeats take the connection of its fetches, as with one broker."""
 
     notices_long_freeze = leads_when_back = asks_for_missing = commits_again = closes = False
+    polls_in_time = False
     joins_for_same_topics = metadata_by_timer = True
 
     def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):
@@ -45,9 +46,6 @@ class Client(classic_client.OtherClient):
 
     def enforce_rebalance(self) -> None:
         raise TimelineError("action enforce_rebalance: sarama's members do not have it")
-
-    def poll_interval_exceeded(self) -> None:
-        """An application may be at work for ever."""
 
     # ---- metadata ------------------------------------------------------------------------------
 
