@@ -75,7 +75,7 @@ class Client(classic_client.OtherClient):
             self.advance()
             call(*args)
         elif self.takes:
-            wait = max(min(self.poll_ms, self.config.retry_backoff_ms), 1)
+            wait = min(self.poll_ms, self.config.retry_backoff_ms)
             self.clock.after(wait, self.in_time, super()._go_on_joining, call, *args)
         else:
             super()._go_on_joining(call, *args)

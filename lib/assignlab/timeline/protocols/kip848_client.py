@@ -122,8 +122,7 @@ class Client(Consumer):
         """The next heartbeat carries it; none is sent for it (onSubscriptionUpdated)."""
         self.member = replace(self.member, topics=topics, pattern=None)
         if self.phase == UNSUBSCRIBED:
-            at = max(self.clock.now, self._unsubscribed_at)
-            self.clock.at(at, self.in_time, self._join)
+            self.clock.at(self._unsubscribed_at, self.in_time, self._join)
 
     def unsubscribe(self) -> None:
         """The application gives everything up and leaves; nothing is committed for it."""

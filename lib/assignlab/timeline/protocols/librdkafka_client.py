@@ -235,8 +235,7 @@ class Client(Timed, classic_client.OtherClient):
         synced = self.phase == SYNCING
         wait = 0 if synced and self.leads else SECOND if synced else 2 * SECOND
         cancel(self._beat)
-        due = max(self.asked_at + wait, self.clock.now)
-        self.clock.at(due, self.in_time, super()._rejoin_again)
+        self.clock.at(self.asked_at + wait, self.in_time, super()._rejoin_again)
 
     def _ask_and_join(self) -> None:
         self._fetch_metadata()
@@ -277,8 +276,7 @@ class Client(Timed, classic_client.OtherClient):
         so members beat each for itself."""
         cancel(self._beat)
         if self.phase == JOINED:
-            due = max(self.last_beat + self.beats_every_ms, self.clock.now)
-            self._beat = self.clock.at(due, self._heartbeat)
+            self._beat = self.clock.at(self.last_beat + self.beats_every_ms, self._heartbeat)
 
     def heartbeat_failed(self, error: str, generation: int) -> None:
         """While its application has an assignment or a loss to hear of, nothing follows from what the next
@@ -343,8 +341,7 @@ class Client(Timed, classic_client.OtherClient):
         self.member_id = ""
         cancel(self._beat)
         ends = max(self.last_beat, self.heard) + self.config.session_timeout_ms
-        over = max(ends, self.clock.now)
-        self.clock.at(over, self.in_time, self.at_poll, self._session_over)
+        self.clock.at(ends, self.in_time, self.at_poll, self._session_over)
 
     def _session_over(self) -> None:
         if self.overdue and not self.joining:

@@ -148,7 +148,7 @@ class Client(classic_client.OtherClient):
         if self.alive and self.last_beat == self.clock.now:
             cancel(self._beat)
             due = ticked + self.beats_every_ms + self.world.heartbeat_delay()
-            self._beat = self.clock.at(max(due, self.clock.now), self._heartbeat)
+            self._beat = self.clock.at(due, self._heartbeat)
 
     def synced(self, error, *answer) -> None:
         if error == REBALANCE_IN_PROGRESS and self.phase == SYNCING:

@@ -273,7 +273,7 @@ class Client(Consumer):
         self._first = False
         self.tell("generation", detail=self.strategy.name)
         if self.config.commit == "auto":  # a schedule of its own, from the start on
-            interval = max(self.config.auto_commit_interval_ms, 1)
+            interval = self.config.auto_commit_interval_ms
             past = (self.clock.now - self._started) % interval
             self.loop.next_commit = self.clock.now - past + interval
         self.take(partitions[~self.log.among(partitions, self.held)])
