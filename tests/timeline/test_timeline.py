@@ -26,7 +26,7 @@ from assignlab.timeline.protocols.classic_coordinator import scala_hash_map_orde
 from assignlab.timeline.protocols.timeline_map import TimelineMap
 from assignlab.timeline.scenario import GROUP_KINDS, MEMBER_KINDS
 from assignlab.timeline.simulation import ACTIONS as PLAYED
-from assignlab.timeline.simulation import Simulation
+from assignlab.timeline.simulation import TO_CLIENTS, Simulation
 
 EAGER, COOPERATIVE, SERVER = "sticky", "cooperative-sticky", "server-uniform"
 PROTOCOLS = (EAGER, COOPERATIVE, SERVER)
@@ -221,7 +221,7 @@ def test_a_target_that_changes_while_the_last_one_is_taken_up(at):
 
 
 def test_every_action_is_played_checked_and_has_its_words():
-    kinds = set(PLAYED)
+    kinds = {*PLAYED, *TO_CLIENTS}
     assert kinds == set(MEMBER_KINDS + GROUP_KINDS), "MEMBER_KINDS, GROUP_KINDS of scenario.py"
     assert kinds == set(measure.DONE), "DONE of measure.py"
     made = {"back" if kind == "return" else kind for kind in kinds}

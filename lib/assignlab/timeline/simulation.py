@@ -229,7 +229,10 @@ class Simulation:
         self.world.groups.held = {}
         number = self._numbers.get(action.member, -1)
         self.world.tell(f"action: {action.kind}", -1, str(action.member or ""), number)
-        ACTIONS[action.kind](self, action)
+        if action.kind in ACTIONS:
+            ACTIONS[action.kind](self, action)
+        elif client := self.running(action):
+            TO_CLIENTS[action.kind](client, action)
 
     def clients(self) -> list[Any]:
         """The clients of all processes that run."""
@@ -273,18 +276,17 @@ def join(run: Simulation, joins: Action) -> None:
     run.start(joins["member"])
 
 
-def leave(run: Simulation, leaves: Action) -> None:
+def leave(client: Any, leaves: Action) -> None:
     """A member closes."""
-    if client := run.running(leaves):
-        client.stays = client.stays and not leaves.get("for_good", False)
-        client.closing = True
-        client.close()
+    client.stays = client.stays and not leaves.get("for_good", False)
+    client.closing = True
+    client.close()
 
 
-def crash(run: Simulation, crashes: Action) -> None:
-    """A member's process is gone at once."""
-    if client := run.running(crashes):
-        client.crash()
+def subscribe(client: Any, subscribes: Action) -> None:
+    """A member subscribes to other topics; to none is to unsubscribe."""
+    topics = subscribes["topics"]
+    client.subscribe(topics) if topics else client.unsubscribe()
 
 
 def back(run: Simulation, returns: Action) -> None:
@@ -294,40 +296,9 @@ def back(run: Simulation, returns: Action) -> None:
 
 def restart(run: Simulation, restarts: Action) -> None:
     """A member closes and is back after a while."""
-    client = run.running(restarts)
-    leave(run, restarts)
+    if client := run.running(restarts):
+        leave(client, restarts)
     run.clock.after(restarts["down_ms"], run.return_when_closed, restarts, client)
-
-
-def stall(run: Simulation, stalls: Action) -> None:
-    """Processing stands still; the heartbeat thread goes on."""
-    if client := run.running(stalls):
-        client.stall(stalls["for_ms"])
-
-
-def freeze(run: Simulation, freezes: Action) -> None:
-    """The whole process stands still."""
-    if client := run.running(freezes):
-        client.freeze(freezes["for_ms"])
-
-
-def subscribe(run: Simulation, subscribes: Action) -> None:
-    """A member subscribes to other topics; to none is to unsubscribe."""
-    if client := run.running(subscribes):
-        topics = subscribes["topics"]
-        client.subscribe(topics) if topics else client.unsubscribe()
-
-
-def unsubscribe(run: Simulation, unsubscribes: Action) -> None:
-    """A member leaves the group, but its process runs on."""
-    if client := run.running(unsubscribes):
-        client.unsubscribe()
-
-
-def enforce_rebalance(run: Simulation, enforces: Action) -> None:
-    """The application of a member asks for a rebalance."""
-    if client := run.running(enforces):
-        client.enforce_rebalance()
 
 
 def create_topic(run: Simulation, creates: Action) -> None:
@@ -366,11 +337,18 @@ def coordinator_moves(run: Simulation, moves: Action) -> None:
     run.coordinator.move()
 
 
+TO_CLIENTS: dict[str, Callable[[Any, Action], None]] = {
+    "leave": leave,
+    "crash": lambda client, action: client.crash(),
+    "stall": lambda client, action: client.stall(action["for_ms"]),
+    "freeze": lambda client, action: client.freeze(action["for_ms"]),
+    "subscribe": subscribe,
+    "unsubscribe": lambda client, action: client.unsubscribe(),
+    "enforce_rebalance": lambda client, action: client.enforce_rebalance(),
+}
+"""What can be done to a process that runs, by the kind of action."""
 ACTIONS: dict[str, Callable[[Simulation, Action], None]] = {
-    "join": join, "leave": leave, "crash": crash, "return": back, "restart": restart, "stall": stall,
-    "freeze": freeze, "subscribe": subscribe, "unsubscribe": unsubscribe,
-    "enforce_rebalance": enforce_rebalance, "create_topic": create_topic, "delete_topic": delete_topic,
-    "add_partitions": add_partitions, "coordinator_moves": coordinator_moves,
+    "join": join, "return": back, "restart": restart, "create_topic": create_topic,
+    "delete_topic": delete_topic, "add_partitions": add_partitions, "coordinator_moves": coordinator_moves,
 }  # fmt: skip
-"""What can be done to a group, by the kind of action;
-:mod:`~assignlab.timeline.scenario` makes them."""
+"""What else can be done to a group; :mod:`~assignlab.timeline.scenario` makes all of them."""
