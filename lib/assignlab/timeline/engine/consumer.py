@@ -261,6 +261,10 @@ class Consumer:
         else:
             call(*args)
 
+    def after_round_trip(self, call: Callable, *args) -> None:
+        """Ask a broker and call with its answer."""
+        self.clock.after(2 * self.config.latency_ms, self.in_time, call, *args)
+
     def when_metadata_is_here(self, call: Callable, *args) -> None:
         """Ask for the topics and call with the answer."""
         self.clock.at(self.answer_due(), self.in_time, call, *args)
@@ -289,7 +293,7 @@ class Consumer:
             if then is not None:
                 then()
 
-        self.clock.after(2 * self.config.latency_ms, self.in_time, found)
+        self.after_round_trip(found)
 
     def stall(self, for_ms: int) -> None:
         """The record at hand takes ``for_ms`` longer."""
@@ -377,9 +381,7 @@ class Consumer:
         )
         self._takes += 1
         self._awaited |= dict.fromkeys(partitions.tolist(), self._takes)
-        self.clock.after(
-            2 * self.config.latency_ms, self.in_time, self.offsets_are_here, partitions, self._takes
-        )
+        self.after_round_trip(self.offsets_are_here, partitions, self._takes)
 
     def offsets_are_here(self, partitions: np.ndarray, taken: int) -> None:
         """The committed offsets of what was taken are known."""

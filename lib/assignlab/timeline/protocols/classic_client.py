@@ -116,7 +116,7 @@ class Client(Consumer):
 
     def start(self) -> None:
         """Find the coordinator and the topics, then join."""
-        self.clock.after(2 * self.config.latency_ms, self.in_time, self._found_coordinator)
+        self.after_round_trip(self._found_coordinator)
 
     def _found_coordinator(self) -> None:
         self._look_at_metadata()
@@ -132,10 +132,8 @@ class Client(Consumer):
 
     def topic_is_gone(self) -> None:
         """Its fetch says so, to the next poll: a join comes before (FetchCollector.collectFetch)."""
-        self.clock.after(
-            2 * self.config.latency_ms, self.in_time, self.at_poll,
-            self.clock.after, 0, self.in_time, self._fetch_failed,
-        )  # fmt: skip
+        failed = self.clock.after, 0, self.in_time, self._fetch_failed
+        self.after_round_trip(self.at_poll, *failed)
 
     def _fetch_failed(self) -> None:
         """What it has given up meanwhile does not matter; else the next fetch goes out."""
@@ -147,7 +145,7 @@ class Client(Consumer):
         """The look at the topics comes before the next fetch or after it, as drawn: both were recorded. A
         join that comes with it does not wait for that (recorded, too)."""
         behind = (self.when_metadata_is_here,) if self.world.tossed() else ()
-        self.clock.after(2 * self.config.latency_ms, self.in_time, *behind, self._look_at_metadata)
+        self.after_round_trip(*behind, self._look_at_metadata)
 
     def _next_look_ms(self) -> int:
         """Until when a client waits that keeps asking for topics which are not there: twice as long each time
@@ -177,7 +175,7 @@ class Client(Consumer):
     def _refresh_old_metadata(self) -> None:
         """They are due; who was frozen then asks before its next fetch goes out."""
         if self._metadata_due() < self.clock.now:
-            self.clock.after(2 * self.config.latency_ms, self.in_time, self._look_at_metadata)
+            self.after_round_trip(self._look_at_metadata)
         else:
             self._refresh_metadata()
 
@@ -499,27 +497,22 @@ class Client(Consumer):
         not there: for those a client asks all the time."""
         self.group_subscription = {t for m in members for t in m.request.subscription}
         known = self.member.pattern is not None or self.group_subscription <= self._asked_for
+        of_group = self.generation, members, skip_assignment
         if self.clock.now < self._answer_due and not known:
-            self.clock.at(
-                self._answer_due, self.in_time,
-                self._assign_what_it_asked_for, self.generation, members, skip_assignment,
-            )  # fmt: skip
+            self.clock.at(self._answer_due, self.in_time, self._assign_what_it_asked_for, *of_group)
         elif (
             self.clock.now < self._answer_due
             or self.clock.now - self._fetched >= self.config.metadata_max_age_ms
             or self._waits_for_topics()
         ):  # It has asked for the topics anew, and waits for the answer (ensureFreshMetadata).
-            self.when_metadata_is_here(
-                self._fetch_and_assign, self.generation, members, skip_assignment
-            )
+            self.when_metadata_is_here(self._fetch_and_assign, *of_group)
         elif not self.keeps_asking and self.group_subscription.issubset(self.subscription):
             self._perform_assignment(members, skip_assignment)
         else:
+            wait = self._next_look_ms() if self.keeps_asking else 2 * self.config.latency_ms
             self.clock.after(
-                self._next_look_ms() if self.keeps_asking else 2 * self.config.latency_ms,
-                self.in_time, self.when_metadata_is_here,
-                self._fetch_and_assign, self.generation, members, skip_assignment,
-            )  # fmt: skip
+                wait, self.in_time, self.when_metadata_is_here, self._fetch_and_assign, *of_group
+            )
 
     def _assign_what_it_asked_for(self, generation: int, *of_group) -> None:
         """The answer to what it asked before it led the group does for the assignment: the others' topics are
@@ -942,10 +935,8 @@ class TaskClient(OtherClient):
         others = self.group_subscription.difference(self.subscription, self._asked_for)
         if self.member.pattern is None and others:
             self._asked_for = self.group_subscription
-            self.clock.after(
-                2 * self.config.latency_ms, self.in_time, self.when_metadata_is_here,
-                self._fetch_and_assign, self.generation, members, skip_assignment,
-            )  # fmt: skip
+            of_group = self.generation, members, skip_assignment
+            self.after_round_trip(self.when_metadata_is_here, self._fetch_and_assign, *of_group)
         else:
             self._take_snapshot()
             self._perform_assignment(members, skip_assignment)

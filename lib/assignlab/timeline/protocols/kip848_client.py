@@ -78,7 +78,7 @@ class Client(Consumer):
 
     def start(self) -> None:
         """Find the coordinator, then join with the first heartbeat."""
-        self.clock.after(2 * self.config.latency_ms, self.in_time, self._join)
+        self.after_round_trip(self._join)
         if self._matches():
             self.clock.after(4 * self.config.latency_ms, self.in_time, self._look_at_topics)
 
@@ -345,10 +345,7 @@ class Client(Consumer):
             return target
         if not self._asking:
             self._asking = True
-            self.clock.after(
-                2 * self.config.latency_ms, self.in_time,
-                self.when_metadata_is_here, self._names_are_here,
-            )  # fmt: skip
+            self.after_round_trip(self.when_metadata_is_here, self._names_are_here)
         return target[self.world.cluster.of_topics(target, tuple(self._named))]
 
     def _topics_of(self, partitions: np.ndarray) -> set[int]:

@@ -142,7 +142,7 @@ class Client(Timed, classic_client.OtherClient):
             if self.known != self.joined_with:
                 self.request_rejoin(CHANGED)
         else:  # it asks first, and what it has is no topic of its own in the answer
-            self.clock.after(2 * self.config.latency_ms, self.in_time, self._look_at_metadata)
+            self.after_round_trip(self._look_at_metadata)
 
     # ---- joining -------------------------------------------------------------------------------
 
@@ -206,7 +206,7 @@ class Client(Timed, classic_client.OtherClient):
         """Ask for the topics that it names first, unless all are known. Without any that is there it
         sends nothing more, heartbeats neither, until it sees one (rd_kafka_cgrp_join)."""
         if not asked and self.member.pattern is None and len(self.known) < len(self.named):
-            self.clock.after(2 * self.config.latency_ms, self.in_time, self._ask_and_join)
+            self.after_round_trip(self._ask_and_join)
             return
         self.joined_with = self.known
         if not self.known:
@@ -248,10 +248,7 @@ class Client(Timed, classic_client.OtherClient):
 
     def _lead(self, members: list[GroupMember], skip_assignment: bool) -> None:
         """It asks for the topics of the group every time, and for its assignment alone."""
-        self.clock.after(
-            2 * self.config.latency_ms, self.in_time,
-            self._fetch_and_assign, self.generation, members, skip_assignment,
-        )  # fmt: skip
+        self.after_round_trip(self._fetch_and_assign, self.generation, members, skip_assignment)
 
     def _fetch_and_assign(self, generation: int, *of_group) -> None:
         if self.phase == SYNCING and self.generation == generation:
@@ -438,7 +435,7 @@ class ServerClient(Timed, kip848_client.Client):
     def _lose_and_leave(self) -> None:
         if self.phase == STALE:  # not if it has unsubscribed since
             self._leave_late("max.poll.interval.ms exceeded")
-            self.clock.after(2 * self.config.latency_ms, self.in_time, self._join)
+            self.after_round_trip(self._join)
 
     def _leave_late(self, error: str) -> None:
         """Who was late for its poll has not left yet."""

@@ -166,7 +166,7 @@ class Client(classic_client.OtherClient):
         if self.leads:
             self._watch_partitions(generation)
         if self.closes:  # its claims' offsets are fetched before
-            self.clock.after(2 * self.config.latency_ms, self.in_time, self._commit_and_leave)
+            self.after_round_trip(self._commit_and_leave)
 
     def offsets_are_here(self, partitions: np.ndarray, taken: int) -> None:
         self.clock.after(STARTS_MS, self.in_time, super().offsets_are_here, partitions, taken)
