@@ -724,13 +724,16 @@ class Client(Consumer):
             if self.phase == JOINED:
                 self.request_rejoin("group is rebalancing")
         elif error == FENCED_INSTANCE_ID:
-            # The heartbeat thread ends with it, and the next poll throws it.
-            self._error(error)
             cancel(self._beat)
-            self.at_poll(self._die, error)
+            self._fenced(error)
         else:
             self._error(error)
             self._reset_and_rejoin(error)
+
+    def _fenced(self, error: str) -> None:
+        """Another process has its instance id: heartbeats end with it, and the next poll throws it."""
+        self._error(error)
+        self.at_poll(self._die, error)
 
     def _find_and_beat(self) -> None:
         """Another broker coordinates the group;

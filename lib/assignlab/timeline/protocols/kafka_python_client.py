@@ -17,7 +17,7 @@ from assignlab.timeline.engine.world import World
 from assignlab.timeline.protocols import classic_client
 from assignlab.timeline.protocols.classic_client import JOINED, NO_GENERATION, SYNCING
 from assignlab.timeline.protocols.classic_coordinator import Coordinator, GroupMember
-from assignlab.timeline.protocols.errors import FENCED_INSTANCE_ID, MEMBER_ID_REQUIRED
+from assignlab.timeline.protocols.errors import MEMBER_ID_REQUIRED
 from assignlab.timeline.scenario import Member
 
 UNTOLD = ("subscription has changed", "cached metadata has changed")
@@ -231,13 +231,9 @@ class Client(classic_client.OtherClient):
         due = self.beats_every_ms + self.world.heartbeat_delay() + 3 * self.config.latency_ms
         self._beat = self.clock.after(due, self._heartbeat)
 
-    def heartbeat_failed(self, error: str, generation: int) -> None:
-        """Who has another process in its place sends none any more, and is told nothing."""
-        if error == FENCED_INSTANCE_ID and generation == self.generation:
-            self._error(error)
-            cancel(self._beat)
-        else:
-            super().heartbeat_failed(error, generation)
+    def _fenced(self, error: str) -> None:
+        """Its application is told nothing."""
+        self._error(error)
 
     def _reset(self, reason: str) -> None:
         self.told = True

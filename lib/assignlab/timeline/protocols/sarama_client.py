@@ -16,7 +16,7 @@ from assignlab.timeline.engine.world import World
 from assignlab.timeline.protocols import classic_client
 from assignlab.timeline.protocols.classic_client import JOINING, SYNCING
 from assignlab.timeline.protocols.classic_coordinator import Coordinator, GroupMember
-from assignlab.timeline.protocols.errors import FENCED_INSTANCE_ID, REBALANCE_IN_PROGRESS
+from assignlab.timeline.protocols.errors import REBALANCE_IN_PROGRESS
 from assignlab.timeline.scenario import Member
 
 ASKS_AGAIN_MS = 250
@@ -86,13 +86,9 @@ class Client(classic_client.OtherClient):
         """Cleanup says nothing of why."""
         super()._lose("revoked")
 
-    def heartbeat_failed(self, error: str, generation: int) -> None:
-        """Who was replaced ends its session; every Consume is refused after that."""
-        if error == FENCED_INSTANCE_ID and generation == self.generation:
-            cancel(self._beat)
-            self.at_poll(self._stop_claims, self._die, error)
-        else:
-            super().heartbeat_failed(error, generation)
+    def _fenced(self, error: str) -> None:
+        """Its session ends; every Consume is refused after that."""
+        self.at_poll(self._stop_claims, self._die, error)
 
     def _die(self, error: str) -> None:
         if self.held.size:
