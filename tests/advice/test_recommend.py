@@ -18,6 +18,7 @@ from assignlab.advice.report import as_data, as_text
 from assignlab.advice.subject import new_id, subject
 from assignlab.cli import main
 from assignlab.errors import AssignlabError, UnknownRelease
+from assignlab.timeline import scenario, simulation
 from conftest import document
 
 CONFIG = pauses.settings()
@@ -561,6 +562,11 @@ def test_static_members_and_those_of_kip_848_are_known_by_their_client_id(ids):
     assert "Set cooperative-sticky." in told and "StickyAssignor" not in told
     group["members"][0]["client"] = "billing"
     assert clients.client_of(subject(group)) == ""
+
+
+def test_advice_says_of_clients_what_the_timeline_plays():
+    assert {*clients.PLAYED} == {*scenario.OTHERS}
+    assert {*clients.ONE_PROTOCOL} == {*simulation.ONE_PROTOCOL}
 
 
 def test_clients_of_kafka_go_are_known_by_what_stands_in_the_midst_of_their_ids():
