@@ -55,7 +55,7 @@ KINDS: dict[str, type[Consumer]] = {
 }
 """Other clients than Java's under the classic protocol."""
 LACKS = {AIOKAFKA: {"cooperative", "server"}, KAFKA_PYTHON: {"server"}}
-"""What clients have no strategies of."""
+"""Protocols that clients have no strategies of."""
 ONE_PROTOCOL = (LIBRDKAFKA, KAFKA_PYTHON)
 """Clients that refuse a list of eager and cooperative strategies."""
 PLAYED_WITH = {FRANZ_GO: "topics", SARAMA: "topics and eager strategies"}

@@ -52,7 +52,7 @@ class Client(Consumer):
     notices_long_freeze = True
     """Whether it sends no heartbeat after a freeze that was longer than its session."""
     polls_in_time = True
-    """Whether its application is out that does not poll for ``max.poll.interval.ms``, or at work for ever."""
+    """Whether its application has to poll within ``max.poll.interval.ms``, or may be at work for ever."""
     joins_for_same_topics = False
     """Whether it joins again where its application subscribes to what it reads already."""
     asks_for_missing = True
@@ -748,7 +748,7 @@ class Client(Consumer):
     def poll_interval_exceeded(self) -> None:
         """The heartbeat thread leaves the group; the application notices at its next poll."""
         if not self.polls_in_time or self.phase in (UNJOINED, JOINING):
-            return  # there is no heartbeat thread that would notice
+            return  # nobody looks, or there is no heartbeat thread that would notice
         self.tell("poll interval exceeded", self.held)
         if self.instance is None:
             self._send_leave()
