@@ -25,7 +25,7 @@ TESTS = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONP
 # Long enough to be killed in its midst.
 LARGE = """
 from assignlab import sweep
-sweep.run(sweep.grid(members=50, partitions=5000, seed=range(2000)), ["range@2.0"])
+sweep.run(sweep.grid(members=50, partitions=5000, seed=range(6_000)), ["range@2.0"])
 """
 STRATEGIES = ["range@2.0", "roundrobin@2.0"]
 GRID = dict(members=[2, 5], topics=[1, 4], partitions=[12], seed=range(4))
