@@ -58,7 +58,7 @@ def test_what_one_of_the_plays_has_is_told_as_that_one_has_it(compared):
 def as_javas():
     """Groups of other clients, their members played as Java's."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(simulation, "runs", lambda *member: False)
+        patch.setattr(simulation, "client_named", lambda *member: "")
         return beside.compare(one for one in RECORDED if any(c in one["client"] for c in OTHERS))
 
 
