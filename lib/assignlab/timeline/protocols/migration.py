@@ -213,10 +213,8 @@ class ConsumerGroup(kip848_coordinator.Coordinator):
         last = self._is_last_of_consumer_protocol(self._holder_of(client.instance))
         member = self._subscribe(client, member_id)
         self.classic[member_id] = request
-        changed, known = (
-            self._update_subscription(member, None, request.subscription),
-            self.group_epoch,
-        )
+        changed = self._update_subscription(member, None, request.subscription)
+        known = self.group_epoch
         if changed or self._topics_changed:
             self._refresh_metadata(changed)
         if last:
