@@ -41,7 +41,7 @@ from assignlab.group.assignment import (
     partition_of,
     topic_of,
 )
-from assignlab.group.model import Group
+from assignlab.group.model import Group, Topics
 from assignlab.jvm.hash_map import (
     NOTHING,
     has_room,
@@ -102,8 +102,18 @@ class CommonPool(NamedTuple):
 
 def common_pool(group: Group) -> CommonPool:
     """The pool where all members name the same topics."""
-    topics, ids = group.prepared(sets.topics_walked).met, group.topics.prepared(sets.topic_ids)
-    return CommonPool(*laid_out(topics, group.topics.partitions, ids.hashes))
+    return group.topics.prepared(PoolOf(group.prepared(sets.topics_walked).met.tobytes()))
+
+
+class PoolOf(NamedTuple):
+    """Lays topics out in an ``order``, int64[topics] as bytes: members may come and go, the pool stays."""
+
+    order: bytes
+
+    def __call__(self, topics: Topics) -> CommonPool:
+        order = np.frombuffer(self.order, np.int64).copy()  # one that may be written to, as everywhere
+        hashes = topics.prepared(sets.topic_ids).hashes
+        return CommonPool(*laid_out(order, topics.partitions, hashes))
 
 
 @njit
@@ -151,11 +161,15 @@ def share_common(pool, walks, offsets, codes, beyond):
         new_offsets[m + 1] += new_offsets[m]
     fill = new_offsets[:-1].copy()
     lists = np.empty(new_offsets[-1], dtype=np.int64)
-    for k in range(n):
-        if not removed[k]:
-            m = order[holders[k]]
-            lists[fill[m]] = pool_codes[keys[k]]
-            fill[m] += 1
+    k = 0
+    for i in walk:
+        m = order[i]
+        for c in codes[offsets[m] : offsets[m + 1]]:
+            if mine[topic_of(c)]:
+                if not removed[k]:
+                    lists[fill[m]] = c
+                    fill[m] += 1
+                k += 1
     for k in range(new_keys.size):
         m = order[new_owners[k]]
         lists[fill[m]] = pool_codes[new_keys[k]]

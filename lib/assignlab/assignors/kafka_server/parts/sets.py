@@ -436,43 +436,42 @@ def _walked(offsets, codes, hashes, rank, partitions):
 def read(codes, ids):
     """One member's codes in the order in which its map is walked; ``ids``: (hash codes, rank) of all
     topics' ids."""
-    of_id, places = ids
     firsts = np.empty(codes.size + 1, dtype=np.int64)
-    topics = 0
+    met = 0
     for k in range(codes.size):
         if k == 0 or topic_of(codes[k]) != topic_of(codes[k - 1]):
-            firsts[topics] = k
-            topics += 1
-    firsts[topics] = codes.size
-    hashes, rank = np.empty(topics, dtype=np.int32), np.empty(topics, dtype=np.int64)
-    for i in range(topics):
-        t = topic_of(codes[firsts[i]])
-        hashes[i], rank[i] = of_id[t], places[t]
+            firsts[met] = k
+            met += 1
+    firsts[met] = codes.size
+    topics, (hashes, rank) = topic_of(taken(codes, firsts[:met])), ids
     walked = np.empty(codes.size, dtype=np.int64)
     before = order = walked[:0]  # the partitions of a topic, often the same as of the one before
     n = 0
-    for i in walk_map(hashes, 16, rank, False, False)[0]:
-        claim = codes[firsts[i] : firsts[i + 1]]
-        slots = collection_capacity(claim.size)
-        if in_slots(claim, slots):
-            copy_into(walked, n, claim)
-        else:
-            numbers = partition_of(claim)
-            if not equal(numbers, before):
-                before = numbers
-                order, _ = walk_map(numbers.astype(np.int32), slots, numbers, False, False)
-            copy_into(walked, n, taken(claim, order))
-        n += claim.size
+    for i in walk_map(taken(hashes, topics), 16, taken(rank, topics), False, False)[0]:
+        start, end = firsts[i], firsts[i + 1]
+        slots = collection_capacity(end - start)
+        if in_slots(codes, start, end, slots):
+            for k in range(start, end):  # slices take longer than so few codes
+                walked[n] = codes[k]
+                n += 1
+            continue
+        numbers = partition_of(codes[start:end])
+        if not equal(numbers, before):
+            before = numbers
+            order, _ = walk_map(numbers.astype(np.int32), slots, numbers, False, False)
+        for k in order:
+            walked[n] = codes[start + k]
+            n += 1
     return walked
 
 
 @leaf
-def in_slots(codes, slots):
-    """Whether no partition of a claim has a slot before that of the one before it, and no slot is
-    crowded: then their set is walked as they stand."""
+def in_slots(codes, start, end, slots):
+    """Whether no partition of a claim, ``codes[start:end]``, has a slot before that of the one before it,
+    and no slot is crowded: then their set is walked as they stand."""
     before = together = 0
-    for c in codes:
-        slot = spread(partition_of(c)) & (slots - 1)
+    for k in range(start, end):
+        slot = spread(partition_of(codes[k])) & (slots - 1)
         together = together + 1 if slot == before else 1
         if slot < before or together > 8:
             return False
