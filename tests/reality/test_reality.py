@@ -68,7 +68,7 @@ def test_the_page_on_clients_has_their_recorded_groups_as_they_are_played(
 ):
     own, javas = (c[c["client"].str.contains(client)] for c in (compared, as_javas))
     groups = len(own.groupby(["broker", "scenario"]))
-    section = CLIENTS.lower().rpartition(f"\n- **{client}**")[2].partition("\n- **")[0]
+    section = CLIENTS.lower().partition(f"\n### {client}\n")[2].partition("\n##")[0]
     assert (
         f"of {groups} recorded groups on {' and '.join(sorted(own['broker'].unique())[::-1])}, "
         f"{own['equal'].sum():,} of {len(own):,} checks are as the timeline says, and "
