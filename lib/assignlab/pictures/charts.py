@@ -28,7 +28,7 @@ PALETTE = {
 }  # fmt: skip
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "h", "p", "d")
 LINES = {
-    "solid": ("", "full"),
+    "solid": ((None, None), "full"),
     "dashed": ((4, 1.5), "left"),
     "dotted": ((1, 1), "none"),
     "dashdot": ((3, 1, 1, 1), "top"),
@@ -38,7 +38,6 @@ LINES = {
 """Line style -> its dashes, and the part of a marker that is filled where no line is drawn."""
 
 COLORS = tuple(PALETTE.values())
-DASHES = tuple(dashes for dashes, _ in LINES.values())
 """Distinct on white (contrast 3:1 and more), and distinct without colour by marker and dashes."""
 
 PARTS = {
@@ -75,12 +74,12 @@ def theme() -> None:
 
 
 def look(strategy: str) -> dict:
-    """Colour, marker and dashes of a strategy, and how its marker is filled without a line.
+    """How a strategy's line is drawn: keywords of matplotlib, the fill of a marker among them.
 
     A name that is no strategy of the collection gets a look of its own.
 
     >>> look("sticky@2.0")
-    {'color': '#5566aa', 'marker': 'o', 'dashes': (1, 1), 'fill': 'none'}
+    {'color': '#5566aa', 'marker': 'o', 'dashes': (1, 1), 'fillstyle': 'none'}
     >>> look("mine") == look("mine") != look("yours"), by_system(["range", "mine"])["your own"]
     (True, ['mine'])
     """
@@ -93,17 +92,21 @@ def look(strategy: str) -> dict:
         marker = MARKERS[drawn // 8 % len(MARKERS)]
         line = list(LINES)[drawn // 128 % len(LINES)]
     dashes, fill = LINES[line]
-    return {"color": PALETTE[color], "marker": marker, "dashes": dashes, "fill": fill}
+    return {"color": PALETTE[color], "marker": marker, "dashes": dashes, "fillstyle": fill}
+
+
+def look_in_turn(place: int) -> dict:
+    """The same of the line at this place among lines that stand for no strategies."""
+    dashes, _ = list(LINES.values())[place % len(LINES)]
+    color, marker = COLORS[place % len(COLORS)], MARKERS[place % len(MARKERS)]
+    return {"color": color, "marker": marker, "dashes": dashes, "fillstyle": "full"}
 
 
 def lines(frame: pd.DataFrame, x: str, y: str, kind: str, ax: Axes) -> Axes:
     """One line per value of the column ``kind``, which is no strategy, in the frame's order."""
     for place, (name, rows) in enumerate(frame.groupby(kind, sort=False)):
-        ax.plot(
-            rows[x], rows[y], label=name, color=COLORS[place % len(COLORS)],
-            dashes=DASHES[place % len(DASHES)] or (None, None),
-            marker=MARKERS[place % len(MARKERS)], markevery=max(len(rows) // 8, 1), markersize=5,
-        )  # fmt: skip
+        every = max(len(rows) // 8, 1)
+        ax.plot(rows[x], rows[y], label=name, markevery=every, markersize=5, **look_in_turn(place))
     return ax
 
 
@@ -463,7 +466,7 @@ def grouped(
         style, shift = look(name), 0.6 * ((number + 0.5) / len(names) - 0.5)
         ax.plot(
             places + shift, means[name], linestyle="-" if joined else "none", label=name, lw=1,
-            color=style["color"], marker=style["marker"], fillstyle=style["fill"], markersize=7,
+            color=style["color"], marker=style["marker"], fillstyle=style["fillstyle"], markersize=7,
         )  # fmt: skip
         if bars:
             ax.vlines(places + shift, low[name], high[name], color=style["color"], lw=1)

@@ -145,17 +145,12 @@ def labelled(
         ax.set_xticks(across[:1])
     for place, (label, (x, y)) in enumerate(lines.items()):
         x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
-        color = charts.COLORS[place % len(charts.COLORS)]
-        dashes = charts.DASHES[place % len(charts.DASHES)]
-        marker, fill = charts.MARKERS[place % len(charts.MARKERS)], "full"
+        size, look = 4, charts.look_in_turn(place)
         if strategies:
-            color, marker, dashes, fill = charts.look(label.split(", ")[0]).values()
-        ax.plot(
-            x, y, color=color, clip_on=False, dashes=dashes or (None, None), marker=marker,
-            fillstyle=fill, markersize=6 if strategies else 4, markevery=max(len(x) // 12, 1),
-        )  # fmt: skip
+            size, look = 6, charts.look(label.split(", ")[0])
+        ax.plot(x, y, clip_on=False, markersize=size, markevery=max(len(x) // 12, 1), **look)
         if (there := np.flatnonzero(~np.isnan(y))).size:
-            ends.append((float(y[there[-1]]), float(x[there[-1]]), label, color))
+            ends.append((float(y[there[-1]]), float(x[there[-1]]), label, look["color"]))
     ends.sort(key=lambda end: end[0])
     heights = apart([_share(ax, y) for y, *_ in ends], CLOSEST)
     for (y, x, label, color), height in zip(ends, heights, strict=True):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from assignlab.pictures.charts import COLORS, DASHES, MARKERS, look
+from assignlab.pictures.charts import COLORS, MARKERS, look, look_in_turn
 from assignlab.pictures.lanes import shared_labels
 from assignlab.timeline.engine.history import History
 from assignlab.timeline.measure import first_watched, readings, skipped, watched_frame
@@ -226,17 +226,12 @@ def ranged(frame: pd.DataFrame, x: str, y: str, kind: str, ax: Axes, apart: floa
     for place, name in enumerate(names):
         rows = frame[frame[kind] == name].sort_values(x)
         shift = (place - (len(names) - 1) / 2) * apart
-        color, marker, fill = COLORS[place % len(COLORS)], MARKERS[place % len(MARKERS)], "full"
-        dashes = DASHES[place % len(DASHES)]
-        if kind == "strategy":
-            color, marker, dashes, fill = look(name).values()
-        # A mean may lie outside of the quantiles.
+        drawn = look(name) if kind == "strategy" else look_in_turn(place)
         at, mean, low, high = rows[[x, y, f"{y}_low", f"{y}_high"]].to_numpy(float).T
-        ax.errorbar(
-            at + shift, mean, yerr=np.clip([mean - low, high - mean], 0, None),
-            label=name, color=color, marker=marker, fillstyle=fill, dashes=dashes or (None, None),
-            markersize=5, capsize=2, elinewidth=0.8,
-        )  # fmt: skip
+        error = np.clip(
+            [mean - low, high - mean], 0, None
+        )  # a mean may lie outside of the quantiles
+        ax.errorbar(at + shift, mean, error, label=name, ms=5, capsize=2, elinewidth=0.8, **drawn)
     if frame[x].nunique() == 1:  # or the axis names places beside it, where nothing was played
         ax.set_xticks(frame[x].unique())
     return ax
