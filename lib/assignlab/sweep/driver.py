@@ -33,7 +33,7 @@ from assignlab.local.project import (
 from assignlab.replay.records import cost
 from assignlab.replay.scenarios import Scenario
 from assignlab.sweep.probe import ask_executors
-from assignlab.sweep.progress import Progress, RoundCount
+from assignlab.sweep.progress import RoundCount, told_progress
 from assignlab.sweep.question import Grid, SweepError, check, digest, digest_of, listed, words
 from assignlab.sweep.slices import NOT_SHARED, REBALANCES, WITH_OPTIMUM, reported
 from assignlab.sweep.spark import answering, cores_of, is_local, session, unpack_shipped
@@ -145,7 +145,7 @@ def play_on_spark(
         rest = costs_of(work, waiting)
         if done:
             tell(f"{len(costs) - len(rest)} scenarios are there, from a sweep that did not end")
-        with Progress(partial(reported, place.progress), rest):
+        with told_progress(partial(reported, place.progress), rest):
             errors = write(spark, work, waiting, place)
         described = describe(work, round(time.monotonic() - began, 3)) | {"slices": len(set(dealt))}
         write_json(place.slices / DESCRIPTION, described)
@@ -228,7 +228,7 @@ def play_rounds(spark, work: Work, store: Store) -> None:
     if not waiting:
         return
     count = RoundCount()
-    with Progress(count.reported, costs_of(work, waiting)):
+    with told_progress(count.reported, costs_of(work, waiting)):
         for at in sorted({slice % rounds for slice in waiting}):
             slices = {slice: waiting[slice] for slice in waiting if slice % rounds == at}
             costs = costs_of(work, slices)

@@ -13,7 +13,7 @@ from math import prod
 from numbers import Integral, Real
 from operator import eq
 from reprlib import repr as brief
-from typing import Any, NamedTuple, overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -69,8 +69,7 @@ class Grid(Sequence[Scenario]):
         return Scenario(**point)
 
     def __iter__(self) -> Iterator[Scenario]:
-        for point in product(*self.axes.values()):
-            yield Scenario(**dict(zip(self.axes, point, strict=True)))
+        return scenarios_at(self.axes, product(*self.axes.values()))
 
     def __eq__(self, other):
         if isinstance(other, Grid) and list(self.axes.items()) == list(other.axes.items()):
@@ -90,13 +89,13 @@ class Grid(Sequence[Scenario]):
         axes = ", ".join(f"{name}={brief(values)}" for name, values in self.axes.items())
         return f"Grid({axes}): {len(self):,} scenario{'s' * (len(self) != 1)}"
 
-    def picked(self, numbers: np.ndarray) -> "Picked":
-        """Some of its scenarios, ready to travel: those values of the axes that they have."""
+    def picked(self, numbers: np.ndarray) -> dict[str, list]:
+        """Some of its scenarios as they take the least room: by field, the value of each."""
         fields = {}
         for name, values in reversed(self.axes.items()):
             numbers, places = np.divmod(numbers, len(values))
             fields[name] = [values[at] for at in places.tolist()]
-        return Picked(fields)
+        return fields
 
     def twice(self) -> Any:
         """A value that stands twice on its axis; None where no scenario is there twice."""
@@ -105,17 +104,9 @@ class Grid(Sequence[Scenario]):
         return next((f[0][0] for f in counts if f and f[0][1] > 1), None)
 
 
-class Picked(NamedTuple):
-    """Scenarios by their values of each field, in which they take the least room."""
-
-    fields: dict[str, list]
-
-    def scenarios(self) -> list[Scenario]:
-        """The scenarios, in the order in which they were picked."""
-        return [
-            Scenario(**dict(zip(self.fields, values, strict=True)))
-            for values in zip(*self.fields.values(), strict=True)
-        ]
+def scenarios_at(fields: Iterable[str], points: Iterable[Sequence]) -> Iterator[Scenario]:
+    """The scenarios that have these values, a point each, of the fields."""
+    return (Scenario(**dict(zip(fields, point, strict=True))) for point in points)
 
 
 def grid(**fields) -> Grid:

@@ -25,7 +25,7 @@ from assignlab.replay.columns import BESIDE_OPTIMUM, Column
 from assignlab.replay.scenarios import Scenario
 from assignlab.sweep import load
 from assignlab.sweep.child import Child
-from assignlab.sweep.question import Picked
+from assignlab.sweep.question import scenarios_at
 from assignlab.sweep.subject import Subject
 
 COLUMNS = (
@@ -130,8 +130,8 @@ def play_slice(
         # Before the children are forked, so that none of them has to.
         subject.load(strategy)
     costs = [0.0, *each.cumsum().tolist()]
-    if isinstance(scenarios, Picked):
-        scenarios = scenarios.scenarios()
+    if isinstance(scenarios, dict):  # of a grid, see Grid.picked
+        scenarios = list(scenarios_at(scenarios, zip(*scenarios.values(), strict=True)))
     played = list(zip(numbers.tolist(), scenarios, strict=True))
     for done, batch in simulate(played, strategies, limit, subject):
         yield done, costs[done], batch

@@ -31,9 +31,9 @@ import threading
 import time
 import warnings
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
 from weakref import WeakKeyDictionary
@@ -154,14 +154,16 @@ def answering(spark):
             spark.interruptAll()
         raise
     except Exception as error:
-        if not is_gone(spark, error):
-            raise
         if is_connect(spark):
+            if not is_unanswered(error):
+                raise
             spark.client.close()
-            where = (
-                f"the Spark Connect server at {os.environ.get('SPARK_REMOTE')} no longer answers"
-            )
-            raise SparkEnded(f"{where}: start it and ask again ({first_line(error)})") from error
+            raise SparkEnded(
+                f"the Spark Connect server at {os.environ.get('SPARK_REMOTE')} no longer answers:"
+                f" start it and ask again ({first_line(error)})"
+            ) from error
+        if is_running(spark.sparkContext):
+            raise
         forget(spark.sparkContext)
         log = outputs() / "spark" / "driver.log"
         if is_kubernetes(spark.sparkContext.master) and (why := executors_fail(log)):
@@ -170,13 +172,6 @@ def answering(spark):
             "Spark's Java machine has ended. If its log says OutOfMemoryError, give it more: "
             f"SPARK_DRIVER_MEMORY=8g. The end of {log}:\n{last_lines(log)}"
         ) from error
-
-
-def is_gone(spark, error: Exception) -> bool:
-    """Whether the error came because Spark, or the way to it, is no longer there."""
-    if is_connect(spark):
-        return is_unanswered(error)
-    return not is_running(spark.sparkContext)
 
 
 def is_unanswered(error: Exception) -> bool:
@@ -296,19 +291,27 @@ def start(master: str | None):
 
 
 @contextmanager
-def told_waiting(what: str):
-    """Say on stderr every half minute, while the block runs, that it waits for something."""
-    over, began = threading.Event(), time.monotonic()
+def every(seconds: float, look: Callable[[], None]) -> Iterator[None]:
+    """Have a thread call ``look`` every so many seconds while the block runs."""
+    over = threading.Event()
 
     def watch():
-        while not over.wait(WAIT_TOLD):
-            tell(f"waits since {time.monotonic() - began:.0f} s {what}")
+        while not over.wait(seconds):
+            look()
 
-    threading.Thread(target=watch, daemon=True).start()
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
     try:
         yield
     finally:
         over.set()
+        thread.join()
+
+
+def told_waiting(what: str) -> AbstractContextManager:
+    """Say on stderr every half minute, while the block runs, that it waits for something."""
+    began = time.monotonic()
+    return every(WAIT_TOLD, lambda: tell(f"waits since {time.monotonic() - began:.0f} s {what}"))
 
 
 @contextmanager
