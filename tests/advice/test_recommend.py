@@ -345,7 +345,7 @@ def test_where_members_do_not_come_over_one_by_one_the_lines_say_so():
 
 
 def test_what_a_change_costs_that_is_not_played_is_said_so(monkeypatch):
-    monkeypatch.setattr(what_if, "MOST_ROLLED_OUT", 3)
+    monkeypatch.setattr(scaling, "MOST_ROLLED_OUT", 3)
     rows = what_if.table(
         subject(document({"a": 4}, [["a-0"]] * 4, "range")),
         ["range"],
@@ -364,7 +364,6 @@ def option(name: str) -> recommend.Option:
 
 def test_of_a_large_group_a_rollout_is_counted_up_from_some_members(monkeypatch):
     monkeypatch.setattr(scaling, "MOST_ROLLED_OUT", 5)
-    monkeypatch.setattr(what_if, "MOST_ROLLED_OUT", 5)
     monkeypatch.setattr(scaling, "ROLLED_OUT", 2)
     held = [[f"t-{p}"] for p in range(6)]
     report = recommend.report(document({"t": 6}, held, "sticky"), "4.4", CONFIG)
@@ -422,7 +421,7 @@ def test_the_coordinators_protocol_is_advised_from_4_0_on_with_what_lets_members
 
 
 def test_groups_of_the_new_protocol_stay_there():
-    names = what_if.strategies_for(
+    names = clients.strategies_for(
         what_if.subject(document({"t": 2}, [["t-0"], ["t-1"]], "server-range")), "4.4"
     )
     assert names == ["server-range", "server-uniform"]

@@ -380,7 +380,7 @@ def test_restarts_take_as_long_as_is_said():
 
 
 def test_what_is_not_played_says_so(monkeypatch, range_3_5):
-    monkeypatch.setattr(what_if, "MOST_ROLLED_OUT", 3)
+    monkeypatch.setattr(scaling, "MOST_ROLLED_OUT", 3)
     both = ["two bounces", "KIP-848"]
     found = what_if.table(subject(range_3_5), ["range"], both, "4.4", CONFIG)
     assert [row.note for row in found] == ["not played: more than 3 members"] * 2

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from assignlab import timeline
 from assignlab.advice.clients import FRANZ_GO, LIBRDKAFKA, client_of
 from assignlab.advice.play import steps
 from assignlab.advice.scaling import highest_first, switched
@@ -25,23 +26,7 @@ from assignlab.group.assignment import partition_of, topic_of
 from assignlab.group.model import Group
 from assignlab.groups.states import MOVING
 from assignlab.releases import NEWEST_LINE
-from assignlab.timeline import (
-    Action,
-    Config,
-    History,
-    Member,
-    Scenario,
-    Topic,
-    add_partitions,
-    crash,
-    create_topic,
-    join,
-    leave,
-    restart,
-    rolling_restart,
-    run,
-    subscribe,
-)  # fmt: skip
+from assignlab.timeline import Action, Config, History, Member, Scenario, Topic
 from assignlab.timeline.config import TimelineError, defaults
 from assignlab.timeline.measure import unowned_ms
 
@@ -224,7 +209,7 @@ class Life:
             sample_ms=self.now,
             held=self.held,
         )
-        return run(scenario, start.config, self.strategy, start.seed)
+        return timeline.run(scenario, start.config, self.strategy, start.seed)
 
 
 def lives(subject: Subject, strategy: Strategy) -> Callable[[], Life]:
@@ -237,32 +222,32 @@ def usual_events(
     subject: Subject, strategy: Strategy, config: Config, wanted: Collection[str]
 ) -> dict[str, Range]:
     """What each of :data:`USUAL` that is wanted costs; each happens to the group of today."""
-    if not subject.partitions:
+    if not subject.partitions or USUAL.isdisjoint(wanted):
         return {}
     new_life, moments = lives(subject, strategy), starts(config, is_large(subject))
-    usual = {name: new_life() for name in ("a member more", "twice the partitions", "a topic more")}
     largest = max(topics_of(subject), key=lambda topic: topic.partitions)
-    life = usual["a member more"]
-    life.add("a member more", [join(life.now, newcomer(subject, "new"))], 60_000)
-    life = usual["twice the partitions"]
-    grown = [add_partitions(life.now, largest.name, 2 * largest.partitions)]
-    life.add("twice the partitions", grown, config.metadata_max_age_ms + 60_000)
-    life, name = usual["a topic more"], unused(subject, "new-topic")
-    more: list[Action] = [create_topic(life.now, Topic(name, largest.partitions))]
-    for member in life.members:
-        more.append(subscribe(life.now, member.name, [*(member.topics or ()), name]))
-    life.add("a topic more", more, 60_000)
+    name = unused(subject, "new-topic")
+    more: list[Action] = [timeline.create_topic(LEAD_MS, Topic(name, largest.partitions))]
+    for member in members_of(subject):
+        more.append(timeline.subscribe(LEAD_MS, member.name, [*(member.topics or ()), name]))
+    doubled = timeline.add_partitions(LEAD_MS, largest.name, 2 * largest.partitions)
+    usual = {
+        "a member more": ([timeline.join(LEAD_MS, newcomer(subject, "new"))], 60_000),
+        "a topic more": (more, 60_000),
+        "twice the partitions": ([doubled], config.metadata_max_age_ms + 60_000),
+    }
     found: dict[str, Range] = {}
     for name in sorted(usual.keys() & wanted):
-        found |= usual[name].without_owner(moments)
+        life = new_life()
+        life.add(name, *usual[name])
+        found |= life.without_owner(moments)
     goes = {
-        "a member less": (leave, _leaving_ms(subject, config)),
-        "a crash": (crash, _missed_ms(config)),
+        "a member less": (timeline.leave, _leaving_ms(subject, config)),
+        "a crash": (timeline.crash, _missed_ms(config)),
     }
     outermost = cache(partial(_outermost, new_life))
     for name in sorted(goes.keys() & wanted):
-        cost = of_one_member(new_life, moments, *goes[name], outermost)
-        if cost is not None:
+        if cost := of_one_member(new_life, moments, *goes[name], outermost):
             found[name] = cost
     return found
 
@@ -319,7 +304,7 @@ def rollouts(
 ) -> dict[str, Range]:
     """What each of :data:`ROLLOUTS` that is wanted costs; one member every 20 s, each away for 5 to 10 s,
     or replaced before it goes."""
-    if not subject.partitions:
+    if not subject.partitions or ROLLOUTS.isdisjoint(wanted):
         return {}
     new_life = lives(subject, strategy)
     order = fullest_first(new_life(), subject)
@@ -333,10 +318,10 @@ def rollouts(
         for i, m in enumerate(restarted):
             at = life.now + i * EVERY_MS
             if name == "a rollout":
-                actions.append(restart(at, f"m{m}", DOWN_MS))
+                actions.append(timeline.restart(at, f"m{m}", DOWN_MS))
             else:
                 new = replace(life.members[m], name=f"m{m}-new")
-                actions += [join(at, new), leave(at + EVERY_MS // 2, f"m{m}")]
+                actions += [timeline.join(at, new), timeline.leave(at + EVERY_MS // 2, f"m{m}")]
         life.add(name, actions, len(restarted) * EVERY_MS + 60_000)
         found |= life.without_owner(starts(config, is_large(subject)))
     return {name: cost.times(subject.members / len(restarted)) for name, cost in found.items()}
@@ -360,14 +345,14 @@ def staircase(subject: Subject, strategy: Strategy, up_to: int, config: Config) 
     new_life = lives(subject, strategy)
     up = new_life()
     for n in range(subject.members + 1, up_to + 1):
-        up.add(str(n), [join(up.now, newcomer(subject, f"new{n}"))], 60_000)
+        up.add(str(n), [timeline.join(up.now, newcomer(subject, f"new{n}"))], 60_000)
     by_size = fullest_first(new_life(), subject).tolist()
     static = highest_first(subject.group.members.instances)
     ways = [up]
     for order in [static] if static else [by_size, by_size[::-1]]:
         down = new_life()
         for m in order[:-1]:
-            left = [leave(down.now, f"m{m}")]
+            left = [timeline.leave(down.now, f"m{m}")]
             down.add(str(subject.members - len(down.spans) - 1), left, _leaving_ms(subject, config))
         ways.append(down)
     moments = starts(config, is_large(subject))
@@ -393,7 +378,7 @@ def migration(
     actions: list[Action] = []
     at = life.now
     for strategies in lists:
-        actions += rolling_restart(at, names, EVERY_MS, DOWN_MS, strategies=strategies)
+        actions += timeline.rolling_restart(at, names, EVERY_MS, DOWN_MS, strategies=strategies)
         at += len(names) * EVERY_MS
     life.add("migration", actions, at - life.now + 60_000)
     moments = starts(config, is_large(subject) or subject.members > MOST_RESTARTS)

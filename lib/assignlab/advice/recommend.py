@@ -115,7 +115,7 @@ def report(
     unowned = _without_owner(asked, now, client)
     before = [*taken_for(asked), *unowned]
     said, above = _said(asked, now, better, trades, rows, failed, len(names) > 1, client)
-    offline = bool(what_if.offline(own, client, config))
+    offline = bool(what_if.offline(asked, config))
     lines = _lines(better[0], now, offline, client) if better else []
     found = Table("what_if", "What the reasons come from", what_if.COLUMNS, rows)
     unknown = ["what a record costs to process, and what a pause costs the application"]

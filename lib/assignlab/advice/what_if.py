@@ -9,38 +9,15 @@ ends; what that moves is the row "a rebalance", and no part of the other rows.
 import random
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 from assignlab import assignors
-from assignlab.advice import pauses
-from assignlab.advice.clients import (
-    LIBRDKAFKA,
-    ONE_PROTOCOL,
-    as_run,
-    client_of,
-    clients_in,
-    lacks,
-    run_as,
-    strategies_for,
-    taken_for,
-)
+from assignlab.advice import clients, pauses, scaling
 from assignlab.advice.happening import MIGRATIONS, NAMES
 from assignlab.advice.play import Event, numbers, steps, stops, together
 from assignlab.advice.report import Report, Table
-from assignlab.advice.scaling import (
-    MOST_ROLLED_OUT,
-    draws_for,
-    is_static,
-    joined,
-    restarted,
-    returned,
-    rolled_out,
-    settling,
-    stopped,
-    switched,
-)
 from assignlab.advice.subject import (
     Range,
     Subject,
@@ -122,12 +99,12 @@ EVENTS: dict[str, Make] = {
     "a rebalance": lambda subject, strategy, draw: [("a rebalance", subject.group)],
     "switch": lambda subject, strategy, draw: [],
     "a member more": lambda subject, strategy, draw: [
-        ("more", joined(subject, subject.group, strategy, draw))
+        ("more", scaling.joined(subject, subject.group, strategy, draw))
     ],
     "a member less": _less,
     "a crash": _less,
-    "a rollout": restarted,
-    "a rollout with surge": partial(restarted, surge=True),
+    "a rollout": scaling.restarted,
+    "a rollout with surge": partial(scaling.restarted, surge=True),
     "a topic more": _topic,
     "twice the partitions": _partitions,
 }
@@ -147,15 +124,15 @@ def report(
     """
     if chosen and document.get("strategy") is None:
         document = answered_by(document, chosen[0])
-    asked = subject(as_run(document, release))
+    asked = subject(clients.as_run(document, release))
     rows = table(asked, chosen, happening, release, config)
     large = pauses.is_large(asked)
     histories = len(pauses.starts(config, few=large))
     few = f" ({len(pauses.starts(config, few=True))} for rolling changes)"
-    few *= pauses.MOST_RESTARTS < asked.members <= MOST_ROLLED_OUT and not large
+    few *= pauses.MOST_RESTARTS < asked.members <= scaling.MOST_ROLLED_OUT and not large
     note = (
         "moved: partitions taken from their owners; avoidable: more than an answer as even needs; 'a to b':"
-        f" the least and the most over {counted(draws_for(asked, 2), 'draw')} of ids"
+        f" the least and the most over {counted(scaling.draws_for(asked, 2), 'draw')} of ids"
         f" ({_rolling_draws(asked, rows)} for rollouts), of unowned over"
         f" {histories} histories{few}"
     )
@@ -166,8 +143,8 @@ def report(
         for event in [event for event in sized if event in {row.event for row in rows}]:
             note += f"; {event}: {sized[event].format(name, counted(count, 'partition'))}"
     found = Table("what_if", "What if", COLUMNS, rows, note)
-    named = [run_as(name, client_of(asked), release) for name in chosen]
-    said = [*taken_for(asked, *named), *in_words(rows)]
+    named = [clients.run_as(name, clients.client_of(asked), release) for name in chosen]
+    said = [*clients.taken_for(asked, *named), *in_words(rows)]
     own = asked.chosen()
     if foreign := dict.fromkeys(s.name for s in named if s.membership != own.membership):
         said.insert(
@@ -182,11 +159,11 @@ def report(
 
 def _rolling_draws(asked: Subject, rows: Sequence[Row]) -> Range:
     """How often ids are drawn for the rows of rollouts, and of rolling changes where they are played."""
-    rebalances = [2 * rolled_out(asked) + 1]
+    rebalances = [2 * scaling.rolled_out(asked) + 1]
     for row in rows:
         if row.event in MIGRATIONS and row.moved and row.note not in (OFFLINE, USER_DATA):
             rebalances.append(2 * BOUNCES[row.event] * asked.members)
-    return Range.of(draws_for(asked, count) for count in rebalances)
+    return Range.of(scaling.draws_for(asked, count) for count in rebalances)
 
 
 def in_words(rows: Sequence[Row]) -> list[str]:
@@ -214,22 +191,23 @@ def table(
     asked: Subject, chosen: Sequence[str], happening: Sequence[str], release: str, config: Config
 ) -> list[Row]:
     """A row for each event and strategy, then the rolling changes."""
-    own = asked.chosen()
     refuse_unknown("event", happening, NAMES)
+    wanted = happening or NAMES
     rows: list[Row] = []
-    named = [run_as(name, client_of(asked), release).name for name in chosen]
-    names = named or strategies_for(asked, release)
+    named = [clients.run_as(name, clients.client_of(asked), release).name for name in chosen]
+    names = named or clients.strategies_for(asked, release)
     began = time.monotonic()
     for number, name in enumerate(names):
         if (gone := time.monotonic() - began) > TELL_AFTER:
             told = f"{asked.name}: {number} of {len(names)} strategies played after {gone:.0f} s"
             print(printable(told), file=sys.stderr, flush=True)
         strategy = refuse_shares(assignors.get(name))
-        costs = _pauses(asked, strategy, happening, config)
+        costs = pauses.usual_events(asked, strategy, config, wanted)
+        costs |= pauses.rollouts(asked, strategy, config, wanted)
         for word, make in EVENTS.items():
-            if happening and word not in happening:
+            if word not in wanted:
                 continue
-            if word == ("a rebalance" if switched(asked, strategy) else "switch"):
+            if word == ("a rebalance" if scaling.switched(asked, strategy) else "switch"):
                 continue  # a switch is a rebalance
             cost = costs.get(word)
             measured: dict[str, Range] = {}
@@ -239,8 +217,7 @@ def table(
             except AssignlabError as error:
                 note, cost = str(error), None
             rows.append(Row("", word, name, **measured, unowned=cost, note=note))
-    rows += _migrations(asked, own, happening, config, release)
-    return numbered(rows)
+    return numbered([*rows, *_migrations(asked, wanted, config, release)])
 
 
 def _note(
@@ -250,9 +227,9 @@ def _note(
     if word.startswith("a rollout"):
         if asked.static:
             return f"{back_in_time(config)}: no rebalance"
-        if rolled_out(asked) < asked.members:
+        if scaling.rolled_out(asked) < asked.members:
             few = f"; unowned: from {pauses.restarts(asked.members)}" * (unowned is not None)
-            return f"counted up from {rolled_out(asked)} members that are drawn{few}"
+            return f"counted up from {scaling.rolled_out(asked)} members that are drawn{few}"
         if pauses.MOST_RESTARTS < asked.members:
             return f"unowned: counted up from {pauses.restarts(asked.members)} members"
     if word in ("a member less", "a crash") and unowned is not None:
@@ -271,28 +248,16 @@ def numbered(rows: Sequence[Row]) -> list[Row]:
     return [row._replace(row=f"W{number}") for number, row in enumerate(rows, 1)]
 
 
-def _pauses(
-    asked: Subject, strategy: Strategy, happening: Sequence[str], config: Config
-) -> dict[str, Range]:
-    wanted = {word for word in EVENTS if not happening or word in happening}
-    found: dict[str, Range] = {}
-    if wanted & pauses.USUAL:
-        found |= pauses.usual_events(asked, strategy, config, wanted)
-    if wanted & pauses.ROLLOUTS:
-        found |= pauses.rollouts(asked, strategy, config, wanted)
-    return found
-
-
 def _measured(asked: Subject, strategy: Strategy, word: str, make: Make) -> dict[str, Range]:
-    restarts = rolled_out(asked) if "rollout" in word else 0
+    restarts = scaling.rolled_out(asked) if "rollout" in word else 0
     rebalances = max(1, 2 * restarts)
-    alone = word == "a rebalance" or switched(asked, strategy)
-    overdue = [] if alone else settling(asked, strategy)
+    alone = word == "a rebalance" or scaling.switched(asked, strategy)
+    overdue = [] if alone else scaling.settling(asked, strategy)
 
     def once(draw: random.Random) -> dict[str, float]:
-        begun = stopped(asked, strategy, draw)
+        begun = scaling.stopped(asked, strategy, draw)
         happened = make(begun, strategy, draw)
-        first = switched(begun, strategy) or overdue
+        first = scaling.switched(begun, strategy) or overdue
         played = steps(begun, [*first, *happened], strategy)[1:]
         if word == "switch":
             return _measures(numbers(played[0]))
@@ -304,7 +269,7 @@ def _measured(asked: Subject, strategy: Strategy, word: str, make: Make) -> dict
                 found[name] = round(found[name] * asked.members / restarts)
         return _measures(found)
 
-    draws = draws_for(asked, rebalances + 1)
+    draws = scaling.draws_for(asked, rebalances + 1)
     same_ids = word in ("a rebalance", "switch", "a topic more", "twice the partitions")
     return drawn(1 if same_ids and not stops(asked, strategy) else draws, once)
 
@@ -319,60 +284,53 @@ def _at_rest(sizes: Mapping[str, float]) -> dict[str, float]:
 
 
 def _migrations(
-    asked: Subject, own: Strategy, happening: Sequence[str], config: Config, release: str
-) -> list[Row]:
+    asked: Subject, wanted: Sequence[str], config: Config, release: str
+) -> Iterator[Row]:
     """Rows for the rolling changes of protocol: two bounces to cooperative-sticky, KIP-848."""
-    rows: list[Row] = []
-    client = client_of(asked)
-    if not own.of_clients:
-        return rows
-    for word, base in MIGRATIONS.items():
-        if happening and word not in happening:
-            continue
+    own = asked.chosen()
+    for word in (word for word in MIGRATIONS if own.of_clients and word in wanted):
         try:
-            new = run_as(base, client, release)
+            new = clients.run_as(MIGRATIONS[word], clients.client_of(asked), release)
         except UnknownName:
             continue
-        if new.base != own.base and not lacks(asked, new):
-            rows.append(_migration(asked, own, new, word, client, config))
-    return rows
+        if new.base != own.base and not clients.lacks(asked, new):
+            yield _migration(asked, own, new, word, config)
 
 
-def _migration(
-    asked: Subject, own: Strategy, new: Strategy, word: str, client: str, config: Config
-) -> Row:
-    change = f"{own.name} to {new.name}"
-    refusing = next((one for one in clients_in(asked) if one in ONE_PROTOCOL), "")
+def _migration(asked: Subject, own: Strategy, new: Strategy, word: str, config: Config) -> Row:
+    row = partial(Row, "", word, f"{own.name} to {new.name}")
+    refusing = next((one for one in clients.clients_in(asked) if one in clients.ONE_PROTOCOL), "")
     if refusing and {own.protocol, new.protocol} == {"eager", "cooperative"}:
-        return Row("", word, change, note=f"{NOT_PLAYED}: {BOTH.format(refusing)}")
+        return row(note=f"{NOT_PLAYED}: {BOTH.format(refusing)}")
     if asked.members == 1:
-        return Row("", word, change, note=f"{NOT_PLAYED}: the only member")
-    if asked.members > MOST_ROLLED_OUT:
-        return Row("", word, change, note=f"{NOT_PLAYED}: more than {MOST_ROLLED_OUT} members")
+        return row(note=f"{NOT_PLAYED}: the only member")
+    if asked.members > scaling.MOST_ROLLED_OUT:
+        return row(note=f"{NOT_PLAYED}: more than {scaling.MOST_ROLLED_OUT} members")
     bounces = BOUNCES[word]
     try:
-        if bounces == 1 and (why := offline(own, client, config)):
+        if bounces == 1 and (why := offline(asked, config)):
             cells = _measured(asked, new, "switch", EVENTS["switch"])
-            return Row("", word, change, **cells, note=why)
-        count = draws_for(asked, 2 * bounces * asked.members)
+            return row(**cells, note=why)
+        count = scaling.draws_for(asked, 2 * bounces * asked.members)
         cells = drawn(count, partial(_migrated, asked, own, new, bounces))
     except AssignlabError as error:
-        return Row("", word, change, note=str(error))
+        return row(note=str(error))
     lists = [[new.name, own.name], [new.name]][-bounces:]
     note = f"{counted(bounces, 'restart')} of every member"
     if asked.static:
         happens = "no rebalance" if bounces == 1 else "one rebalance, when the last one knows both"
         note += f"; {back_in_time(config)}: {happens}"
     cost = pauses.migration(asked, own, lists, config)
-    return Row("", word, change, **cells, unowned=cost, note=note)
+    return row(**cells, unowned=cost, note=note)
 
 
-def offline(own: Strategy, client: str, config: Config) -> str:
+def offline(asked: Subject, config: Config) -> str:
     """Why no classic member may come over to the coordinator's protocol while others run, if so. User
     data in an assignment would be lost (``ConsumerGroup.fromClassicGroup``)."""
     if config.group_consumer_migration_policy not in ("bidirectional", "upgrade"):
         return OFFLINE
-    return USER_DATA if client == LIBRDKAFKA and own.protocol == "cooperative" else ""
+    of_librdkafka = clients.client_of(asked) == clients.LIBRDKAFKA
+    return USER_DATA if of_librdkafka and asked.chosen().protocol == "cooperative" else ""
 
 
 def back_in_time(config: Config) -> str:
@@ -425,13 +383,15 @@ def bounced(
     for bounce in range(bounces):
         for name in group.members.names:
             before, member = group, group.members.names.index[name]
-            static = is_static(before, member)
+            static = scaling.is_static(before, member)
             if static:
                 group = events.restart(before, member, new_id(asked, draw, is_server(new), name))
             else:
                 group = events.leave(before, [member])
                 rebalance("leave")
-                group = returned(asked, before, member, group, new if is_server(new) else own, draw)
+                group = scaling.returned(
+                    asked, before, member, group, new if is_server(new) else own, draw
+                )
             restarts[group.members.names.names[member if static else -1]] = bounce + 1
             all_know = bounce == 0 and all(restarts.get(there) for there in group.members.names)
             if not static or all_know and not is_server(new):
