@@ -69,6 +69,12 @@ def seconds(name, text):
     return click.option(name, type=above_0, callback=refuse, metavar="SECONDS", help=text)
 
 
+def file(*names, text, exists=False):
+    """An option that takes the path of a file."""
+    path = click.Path(exists=exists, dir_okay=False, path_type=Path)
+    return click.option(*names, type=path, metavar="FILE", help=text)
+
+
 def chosen(default):
     """Options that name strategies."""
     return click.option(
@@ -135,12 +141,7 @@ def warm(strategies):
     help="Run with each of these values, every combination of several: --grid seed=1,2 "
     "--grid strategies='[range],[sticky]'.",
 )
-@click.option(
-    "--matrix",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="The same from a YAML file of 'name: [value, value]' lines.",
-)
+@file("--matrix", exists=True, text="The same from a YAML file of 'name: [value, value]' lines.")
 @count("--jobs", 1, "Notebooks at a time; each sweep uses all cores by itself.")
 @seconds("--timeout", "Longest time for one notebook, at most 1e9.")
 @click.option(
@@ -222,13 +223,7 @@ def run(notebooks, scale, passed, grid, matrix, jobs, outputs, tables, root, lis
 @click.argument(
     "folders", nargs=-1, type=click.Path(exists=True, path_type=Path), metavar="[FOLDER]..."
 )
-@click.option(
-    "--to",
-    "target",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="A .csv or .parquet file to write [default: CSV on standard output].",
-)
+@file("--to", "target", text="A .csv or .parquet file to write [default: CSV on standard output].")
 def collect(notebook, table, folders, target):
     """Make one table of what many runs left: TABLE of NOTEBOOK, parameters as columns.
 
@@ -566,12 +561,7 @@ def reality(scenarios, brokers, record):
 @click.option("--broker", "release", default=NEWEST, metavar="RELEASE", show_default=True)
 @seed(1)
 @count("--groups", 20, "Groups, each of a seed.")
-@click.option(
-    "--to",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Keep the recordings there, as JSON lines.",
-)
+@file("--to", text="Keep the recordings there, as JSON lines.")
 def random_groups(release, seed, groups, to):
     """Hold random groups on a real broker against the timeline: Java, Maven, minutes.
 
@@ -601,12 +591,7 @@ def sources(command):
 
     @click.argument("texts", nargs=-1, metavar="[SOURCE]...")
     @click.option("--bootstrap-server", metavar="HOST:PORT,...", help="Ask this cluster.")
-    @click.option(
-        "--command-config",
-        type=click.Path(dir_okay=False, path_type=Path),
-        metavar="FILE",
-        help="Properties for it: SASL, TLS.",
-    )
+    @file("--command-config", text="Properties for it: SASL, TLS.")
     @click.option(
         "--group",
         "groups",
@@ -643,12 +628,7 @@ def telling(command):
     """How the answer is told: as text, as JSON, as a page."""
 
     @click.option("--json", "as_json", is_flag=True, help="As JSON, one array of groups.")
-    @click.option(
-        "--html",
-        type=click.Path(dir_okay=False, path_type=Path),
-        metavar="FILE",
-        help="As a page that stands alone.",
-    )
+    @file("--html", text="As a page that stands alone.")
     @wraps(command)
     def tell(*texts, as_json, html, **values):
         if as_json and html is not None:
