@@ -228,9 +228,8 @@ def ranged(frame: pd.DataFrame, x: str, y: str, kind: str, ax: Axes, apart: floa
         shift = (place - (len(names) - 1) / 2) * apart
         drawn = look(name) if kind == "strategy" else look_in_turn(place)
         at, mean, low, high = rows[[x, y, f"{y}_low", f"{y}_high"]].to_numpy(float).T
-        error = np.clip(
-            [mean - low, high - mean], 0, None
-        )  # a mean may lie outside of the quantiles
+        # A mean may lie outside of the quantiles.
+        error = np.clip([mean - low, high - mean], 0, None)
         ax.errorbar(at + shift, mean, error, label=name, ms=5, capsize=2, elinewidth=0.8, **drawn)
     if frame[x].nunique() == 1:  # or the axis names places beside it, where nothing was played
         ax.set_xticks(frame[x].unique())
