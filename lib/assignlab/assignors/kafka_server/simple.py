@@ -111,7 +111,7 @@ class PoolOf(NamedTuple):
     order: bytes
 
     def __call__(self, topics: Topics) -> CommonPool:
-        order = np.frombuffer(self.order, np.int64).copy()  # one that may be written to, as everywhere
+        order = np.frombuffer(self.order, np.int64).copy()  # compiled for arrays to write to
         hashes = topics.prepared(sets.topic_ids).hashes
         return CommonPool(*laid_out(order, topics.partitions, hashes))
 
