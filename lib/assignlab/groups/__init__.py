@@ -5,7 +5,6 @@ has and says so, ``show`` tells what a document has. ``live`` asks a cluster ins
 """
 
 from collections.abc import Sequence
-from itertools import chain
 from typing import Any
 
 from assignlab.errors import AssignlabError, GroupError, refuse_unknown
@@ -15,6 +14,7 @@ from assignlab.groups.live import Live
 from assignlab.groups.reading import rows_of
 from assignlab.groups.rows import DocumentRow, Row
 from assignlab.groups.seen import NO_GROUP, Cluster, Seen, gather
+from assignlab.groups.show import partitions_in
 from assignlab.groups.text import open_text
 from assignlab.words import counted
 
@@ -53,25 +53,23 @@ def read(
         if not text.content.strip():
             raise text.error("the text is empty: did the tool fail, and say why on stderr?")
         texts.append(list(rows_of(text)))
-    rows = list(chain.from_iterable(texts))
-    read_whole = [row.document for row in rows if isinstance(row, DocumentRow)]
     cluster = gather(texts)
-    names = [*(whole.get("group") or NO_GROUP for whole in read_whole), *cluster.groups]
-    if not rows:
+    wholes = [row.document for rows in texts for row in rows if isinstance(row, DocumentRow)]
+    every: list[tuple[str, Any]] = [(whole.get("group") or NO_GROUP, whole) for whole in wholes]
+    documents = {name for name, _ in every if name}
+    every += [(name, seen) for name, seen in cluster.groups.items() if name not in documents]
+    if not any(texts):
         raise AssignlabError(
             "the text has no row: the group has no members, or there is none of that name"
             " (kafka-consumer-groups says which, here or on stderr)"
         )
-    if not names:
+    if not every:
         raise AssignlabError(
             "no text describes a group: topics and lists of groups add to others"
             " (add kafka-consumer-groups --describe --group NAME)"
         )
-    refuse_unknown("group", only, sorted(names))
+    refuse_unknown("group", only, sorted(name for name, _ in every))
     groups: list[dict[str, Any]] = []
-    every: list[tuple[str, Any]] = [(whole.get("group") or NO_GROUP, whole) for whole in read_whole]
-    documents = {name for name, _ in every if name}
-    every += [(name, seen) for name, seen in cluster.groups.items() if name not in documents]
     for name, told in every:
         if only and name not in only:
             continue
@@ -97,7 +95,7 @@ def _refuse_more(whole: Document, cluster: Cluster) -> None:
             name, "a group document tells of it and another text, too: give the one or the other"
         )
     for topic in whole["topics"]:
-        count, row = _partitions(topic), cluster.topics.get(topic["name"])
+        count, row = partitions_in(topic), cluster.topics.get(topic["name"])
         if row is not None and row.partitions not in (None, count):
             raise GroupError(
                 name,
@@ -105,8 +103,3 @@ def _refuse_more(whole: Document, cluster: Cluster) -> None:
                 f" {row.partitions} in another text: a document takes nothing from others; correct it, or"
                 " give the texts that it is from",
             )
-
-
-def _partitions(topic: dict[str, Any]) -> int:
-    brokers = topic.get("brokers")
-    return topic["partitions"] if brokers is None else sum(count for _, count in brokers)

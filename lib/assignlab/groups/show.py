@@ -65,9 +65,7 @@ def _member(member: dict[str, Any], claiming: bool) -> dict[str, Any]:
 def _topic(
     topic: dict[str, Any], documents: list[dict], members: list[dict], state: str | None
 ) -> dict[str, Any]:
-    name = topic["name"]
-    brokers, weights = topic.get("brokers"), topic.get("weights")
-    count = topic["partitions"] if brokers is None else sum(n for _, n in brokers)
+    name, weights, count = topic["name"], topic.get("weights"), partitions_in(topic)
     subscribers = [
         member["topics"]
         for document, member in zip(documents, members, strict=True)
@@ -76,7 +74,7 @@ def _topic(
     known = bool(subscribers) and None not in subscribers
     sizes = [held.get(name, 0) for held in subscribers] if known else []
     claims = {tuple(p) for d in documents for p in d.get("owned") or () if p[0] == name}
-    owned = {p for p in claims if brokers is not None or p[1] < count}
+    owned = {p for p in claims if topic.get("brokers") is not None or p[1] < count}
     return {
         "topic": name,
         "partitions": count,
@@ -87,6 +85,12 @@ def _topic(
         else None,
         "weight": None if weights is None else sum(weights),
     }
+
+
+def partitions_in(topic: dict[str, Any]) -> int:
+    """How many partitions a topic of a document has, on all its brokers."""
+    brokers = topic.get("brokers")
+    return topic["partitions"] if brokers is None else sum(count for _, count in brokers)
 
 
 def _spread(sizes: list[int]) -> dict[str, int | None]:
