@@ -10,13 +10,8 @@ from pathlib import Path
 
 import yaml
 
+from assignlab.local import project
 from assignlab.local.java import BRIEF
-from assignlab.local.project import (
-    FOLDER_VARIABLE,
-    LENDER_VARIABLE,
-    OUTPUTS_VARIABLE,
-    RUN_ID_VARIABLE,
-)
 from assignlab.runner import guard
 from assignlab.runner.lending import Lender
 from assignlab.runner.plan import Plan
@@ -35,7 +30,7 @@ class Processes:
 
     def __init__(self, lock: int, outputs: Path, lend: bool = False):
         self._held = lock
-        self._shared = {OUTPUTS_VARIABLE: str(outputs)}
+        self._shared = {project.OUTPUTS_VARIABLE: str(outputs)}
         self._lock = threading.Lock()
         self._running: set[str] = set()
         self.stopped = False
@@ -45,7 +40,7 @@ class Processes:
     def lending(self) -> dict[str, str]:
         """What a notebook that may borrow a Java machine needs in its environment."""
         address = self._lender and self._lender.address
-        return {LENDER_VARIABLE: address} if address else {}
+        return {project.LENDER_VARIABLE: address} if address else {}
 
     def start(self, command: list[str], environment: dict) -> subprocess.Popen | None:
         """Start one, with a guard; None once `stop` was called.
@@ -56,7 +51,7 @@ class Processes:
         with self._lock:
             if self.stopped:
                 return None
-            self._running.add(environment[RUN_ID_VARIABLE])
+            self._running.add(environment[project.RUN_ID_VARIABLE])
             return subprocess.Popen(
                 guard.guarded(command),
                 env=environment | self._shared,
@@ -117,8 +112,8 @@ def environment(folder: Path, run_id: str, scratch: Path) -> dict[str, str]:
     return {
         "SPARK_SUBMIT_OPTS": " ".join(BRIEF),
         **os.environ,
-        FOLDER_VARIABLE: str(folder),
-        RUN_ID_VARIABLE: run_id,
+        project.FOLDER_VARIABLE: str(folder),
+        project.RUN_ID_VARIABLE: run_id,
         "IPYTHONDIR": str(profile.parent),
         # Not in the home folder, which may be read-only.
         "JUPYTER_RUNTIME_DIR": str(scratch / "jupyter"),

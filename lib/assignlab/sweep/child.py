@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from ctypes import CDLL
+from functools import partial
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 
@@ -74,7 +75,7 @@ class Child:
         code = 1
         try:
             signal.signal(signal.SIGPROF, signal.SIG_DFL)
-            for message in produce(self._set_mark, self._set_timer):
+            for message in produce(self._set_mark, partial(signal.setitimer, signal.ITIMER_PROF)):
                 writer.send(message)
             code = 0
         except BrokenPipeError:
@@ -87,9 +88,6 @@ class Child:
 
     def _set_mark(self, number: int) -> None:
         MARK.pack_into(self._shared, 0, number)
-
-    def _set_timer(self, seconds: float) -> None:
-        signal.setitimer(signal.ITIMER_PROF, seconds)
 
 
 def end_with_parent() -> None:

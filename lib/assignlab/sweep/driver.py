@@ -18,18 +18,9 @@ from uuid import uuid4
 import numpy as np
 import pyarrow as pa
 
+from assignlab.local import project
 from assignlab.local.doctor import folder_problem
 from assignlab.local.files import write_json
-from assignlab.local.project import (
-    BEGUN,
-    RUNNING,
-    TABLES_VARIABLE,
-    folder_named,
-    is_uri,
-    outputs,
-    run_folder,
-    versions,
-)
 from assignlab.replay.records import cost
 from assignlab.replay.scenarios import Scenario
 from assignlab.sweep.probe import ask_executors
@@ -124,7 +115,7 @@ def play_on_spark(
     # Notes hold plain numbers, not NumPy's.
     work, slices = work._replace(limit=float(work.limit)), slices and int(slices)
     target = to or tables_named()
-    if target and is_uri(target):
+    if target and project.is_uri(target):
         return play_into_store(session(), work, target, name, slices)
     path = folder_to_write(target) / f"{name}.parquet"
     refuse_other(path)
@@ -241,7 +232,8 @@ def question_of(work: Work) -> str | None:
     """A name of all that a table depends on, the limit of time among it; see :class:`Work`."""
     if work.question is None:
         return None
-    return digest_of([work.question, work.limit, versions(), work.subject.schema.to_string()])
+    columns = work.subject.schema.to_string()
+    return digest_of([work.question, work.limit, project.versions(), columns])
 
 
 def unfinished_beside(tables: Path) -> Path:
@@ -250,15 +242,15 @@ def unfinished_beside(tables: Path) -> Path:
     That of ``tables`` itself; but a run that fails takes its folder with it, and runs have theirs
     below ``outputs()``.
     """
-    return outputs() / "sweeps" if tables.is_relative_to(outputs()) else tables
+    return project.outputs() / "sweeps" if tables.is_relative_to(project.outputs()) else tables
 
 
 def folder_to_write(target: str | None) -> Path:
     """The folder that tables are sent to, or the notebook's, or ``outputs/sweeps`` outside of one;
     raises :class:`SweepError` if it cannot be."""
     try:
-        own = run_folder() or next(iter(BEGUN), outputs() / "sweeps")
-        place = folder_named(target) if target else own
+        own = project.run_folder() or next(iter(project.BEGUN), project.outputs() / "sweeps")
+        place = project.folder_named(target) if target else own
     except ValueError as error:
         raise SweepError(str(error)) from None
     if target and (problem := folder_problem(str(place), "--tables")):
@@ -271,12 +263,12 @@ def tables_named() -> str | None:
 
     It is called like the notebook's folder in ``outputs``, also while a run works elsewhere.
     """
-    named = os.environ.get(TABLES_VARIABLE)
-    run = run_folder()
-    if named and run and run.is_relative_to(outputs()):
-        parts = run.relative_to(outputs()).parts
-        if RUNNING in parts:
-            at = parts.index(RUNNING)
+    named = os.environ.get(project.TABLES_VARIABLE)
+    run = project.run_folder()
+    if named and run and run.is_relative_to(project.outputs()):
+        parts = run.relative_to(project.outputs()).parts
+        if project.RUNNING in parts:
+            at = parts.index(project.RUNNING)
             parts = parts[:at] + parts[at + 2 :]
         return "/".join((named.rstrip("/"), *parts))
     return named and named.rstrip("/")
@@ -288,7 +280,7 @@ def not_shared(folder: Path) -> str:
         return f"{folder} is gone: it was removed while the sweep worked there"
     return (
         f"Spark's executors do not see {folder}, or may not write there: send tables to a store that "
-        f"they can write, assignlab run --tables hdfs://..., sweep.run(to=...) or {TABLES_VARIABLE}"
+        f"they can write, assignlab run --tables hdfs://..., sweep.run(to=...) or {project.TABLES_VARIABLE}"
     )
 
 
@@ -411,6 +403,6 @@ def describe(work: Work, seconds: float) -> dict:
         "scenarios": len(work.scenarios),
         "strategies": work.strategies,
         "seconds": seconds,
-        "versions": versions(),
+        "versions": project.versions(),
         "columns": [column._asdict() for column in work.subject.columns],
     }

@@ -16,7 +16,7 @@ from pyarrow.parquet import read_metadata
 
 from assignlab.errors import refuse_unknown
 from assignlab.local.project import is_uri
-from assignlab.sweep.aggregate import Extent, extent, extent_of, summarise, sums_over
+from assignlab.sweep.aggregate import extent, extent_of, summarise, sums_over
 from assignlab.sweep.question import SweepError, words
 from assignlab.sweep.slices import REBALANCES, SCENARIO_NAMES, WITH_OPTIMUM
 from assignlab.sweep.spark import answering, session
@@ -223,7 +223,10 @@ class Table:
             reaching(str(self.path)),
             refusing(where, self.subject),
         ):
-            size = self._extent(everything, measures)
+            if isinstance(self.path, str):
+                size = extent_of(everything, measures)
+            else:
+                size = extent(self.path.glob("*.parquet"), everything, measures)
             rows = self._where(everything, where)
             if whole_histories:
                 key = dict.fromkeys([*by, "scenario", "strategy"])
@@ -281,11 +284,6 @@ class Table:
                 print(f"sweep: {many}{len(found)} {what}; the first:", file=sys.stderr)
             for row in found.head(ERRORS_SHOWN).to_dict("records"):
                 print(f"  {row.get('strategy', row['scenario'])}: {row['error']}", file=sys.stderr)
-
-    def _extent(self, rows, measures: Sequence[str]) -> Extent:
-        if isinstance(self.path, str):
-            return extent_of(rows, measures)
-        return extent(self.path.glob("*.parquet"), rows, measures)
 
     def _where(self, rows, condition: str | None):
         """The rows that an SQL condition chooses, refused in one line where it is none."""
