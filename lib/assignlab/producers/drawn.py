@@ -1,10 +1,12 @@
 """A key's hash where there is one, a uniform draw where there is none: what most clients do."""
 
+from functools import partial
+
 import numpy as np
 
 from assignlab.compiled import njit
-from assignlab.producers.draws import next_positive, random_below
-from assignlab.producers.partitioner import Records, Run, State, Topics
+from assignlab.producers.draws import next_positive, random_below, scrambled
+from assignlab.producers.partitioner import Partitioner, Records, Run, State, Topics
 
 
 def hashed_or_drawn(
@@ -37,3 +39,9 @@ def drawn_below(topics, partitions, random):
     for i in range(topics.size):
         chosen[i] = random_below(random, partitions[topics[i]])
     return chosen
+
+
+uniform = partial(
+    Partitioner, rule="a draw for every record", run=at_random, seeded=scrambled, keyed="none"
+)
+"""A partitioner that draws for every record as Java's ``Random`` does; the rest of its facts are given."""

@@ -1,7 +1,10 @@
-"""kafka-python's DefaultPartitioner: murmur2 as Java's producer; without a key any available one.
+"""DefaultPartitioner of kafka-python and of aiokafka: murmur2 as Java's producer; without a key any
+available partition.
 
-Its draws are Python's ``random.choice`` over a set and are not reproduced.
+Draws are Python's ``random.choice``, kafka-python's over a set, and are not reproduced.
 """
+
+from dataclasses import replace
 
 import numpy as np
 
@@ -27,14 +30,21 @@ def _draw(chosen, null, topics, partitions, available, starts, random):
             chosen[i] = in_turn(number, partitions[topic], starts, available, topic)
 
 
-PARTITIONERS = (
-    Partitioner(
-        name="kafka-python",
-        client="kafka-python",
-        first="3.0.12",
-        source="kafka.partitioner.DefaultPartitioner (kafka-python 3.0.12)",
-        rule="murmur2 of the key; without one, a draw over available partitions",
-        run=run,
-        exact_draws=False,
-    ),
+KAFKA_PYTHON = Partitioner(
+    name="kafka-python",
+    client="kafka-python",
+    first="3.0.12",
+    source="kafka.partitioner.DefaultPartitioner (kafka-python 3.0.12)",
+    rule="murmur2 of the key; without one, a draw over available partitions",
+    run=run,
+    exact_draws=False,
 )
+AIOKAFKA = replace(
+    KAFKA_PYTHON,
+    name="aiokafka",
+    client="aiokafka",
+    first="0.14.0",
+    last="",
+    source="aiokafka.partitioner.DefaultPartitioner (aiokafka 0.14.0)",
+)
+PARTITIONERS = (KAFKA_PYTHON, AIOKAFKA)

@@ -7,6 +7,8 @@ the sticky partition's: a record with a key, or with an explicit partition, that
 elsewhere changes nothing.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from assignlab.compiled import inner, njit
@@ -73,29 +75,25 @@ def next_partition(topic, previous, partitions, available, starts, sticky, rando
         sticky[topic] = drawn
 
 
+DEFAULT = Partitioner(
+    name="default@2.4",
+    client="Kafka Java producer",
+    first="2.4.0",
+    last="3.9.2",
+    source="org.apache.kafka.clients.producer.internals.DefaultPartitioner (kafka-clients 2.4.1)",
+    rule="murmur2 of the key; without one, a sticky partition, redrawn at every new batch",
+    run=run_default,
+    explicit_errors=JAVA_EXPLICIT,
+    sees_explicit=True,
+)
 PARTITIONERS = (
-    Partitioner(
-        name="default@2.4",
-        client="Kafka Java producer",
-        first="2.4.0",
-        last="3.9.2",
-        source="org.apache.kafka.clients.producer.internals.DefaultPartitioner "
-        "(kafka-clients 2.4.1)",
-        rule="murmur2 of the key; without one, a sticky partition, redrawn at every new batch",
-        run=run_default,
-        explicit_errors=JAVA_EXPLICIT,
-        sees_explicit=True,
-    ),
-    Partitioner(
+    DEFAULT,
+    replace(
+        DEFAULT,
         name="uniform-sticky",
-        client="Kafka Java producer",
-        first="2.4.0",
-        last="3.9.2",
         source="org.apache.kafka.clients.producer.UniformStickyPartitioner (kafka-clients 2.4.1)",
         rule="a sticky partition for all records, redrawn at every new batch",
         run=run_uniform,
         keyed="none",
-        explicit_errors=JAVA_EXPLICIT,
-        sees_explicit=True,
     ),
 )

@@ -6,8 +6,7 @@ partition. ``OrderedMessagePartitionSelector`` leaves the choice to the applicat
 
 import numpy as np
 
-from assignlab.producers.drawn import at_random
-from assignlab.producers.draws import scrambled
+from assignlab.producers.drawn import uniform
 from assignlab.producers.kafka_hash import to_positive
 from assignlab.producers.partitioner import NONE, Partitioner, Records, State, Topics
 
@@ -32,14 +31,10 @@ PARTITIONERS = (
         run=in_turn,
         keyed="none",
     ),
-    Partitioner(
+    uniform(
         name="metaq-random",
         client="MetaQ",
         first="1.4.6.2",
         source=f"{PACKAGE}.RandomPartitionSelector (metamorphosis-client 1.4.6.2)",
-        rule="a draw for every record",
-        run=at_random,
-        seeded=scrambled,
-        keyed="none",
     ),
 )

@@ -7,8 +7,7 @@ The argument is a text here (its ``String.hashCode``); the remainder's sign is d
 import numpy as np
 
 from assignlab.errors import OriginalError
-from assignlab.producers.drawn import at_random
-from assignlab.producers.draws import scrambled
+from assignlab.producers.drawn import uniform
 from assignlab.producers.hashes import java_strings
 from assignlab.producers.partitioner import Partitioner, Records, State, Topics
 
@@ -33,14 +32,10 @@ PARTITIONERS = (
         rule="absolute hashCode of the argument",
         run=by_hash,
     ),
-    Partitioner(
+    uniform(
         name="rocketmq-random",
         client="RocketMQ",
         first="5.3.3",
         source=f"{PACKAGE}.SelectMessageQueueByRandom (rocketmq-client 5.3.3)",
-        rule="a draw for every record",
-        run=at_random,
-        seeded=scrambled,
-        keyed="none",
     ),
 )
