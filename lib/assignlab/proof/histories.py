@@ -47,45 +47,6 @@ ROOMS = ("r0", "r1", "r2")
 ODD_ROOMS = ("plain", "a@b@c", "@x", "x@", "r0@y@")
 
 
-@dataclass(frozen=True)
-class Traits:
-    """What the members of a strategy's groups send, and what its original bears.
-
-    ``racks``: how many groups have racks; ``missing_topics``: how many name topics that do not
-    exist; ``big``: how many are large; ``mixed``: how many have clients of several releases.
-    """
-
-    claims: bool
-    cooperative: bool
-    generation: bool
-    sub_generation: bool
-    static: bool
-    racks: float
-    missing_topics: float
-    big: float
-    mixed: float
-
-
-def traits(name: str) -> Traits:
-    """The traits of the groups of a strategy, which follow from its facts."""
-    strategy = assignors.get(name)
-    fields = strategy.member_fields
-    racks = 0.5 if strategy.protocol == "server" else 0.3
-    # Its own members send no generation with their claims, those of other clients do.
-    silent = "sub_generation" in fields and not strategy.generations
-    return Traits(
-        claims="owned" in fields,
-        cooperative=strategy.protocol == "cooperative",
-        generation="generation" in fields,
-        sub_generation="sub_generation" in fields,
-        static="instance" in fields,
-        racks=racks if "rack" in fields else 0,
-        missing_topics=0.03 if "missing_topics" in strategy.exceptions else 0.25,
-        big=0 if "large_groups" in strategy.exceptions else 0.03,
-        mixed=0.7 if silent else 0.15,
-    )
-
-
 @dataclass
 class Member:
     """A member between two rebalances: what it would send if it joined now."""
@@ -121,19 +82,24 @@ class History:
     def __init__(self, strategy: str, seed: str, crowded: bool = False, doubled: bool = False):
         self.random = random.Random(f"{strategy}/{seed}")
         self.strategy, self.seed = strategy, seed
-        self.traits = traits(strategy)
+        facts = assignors.get(strategy)
+        self.cooperative = facts.protocol == "cooperative"
+        self.fields = facts.member_fields  # what members send
         r = self.random
-        self.big = r.random() < self.traits.big
+        self.big = r.random() < (0 if "large_groups" in facts.exceptions else 0.03)
         self.shape = r.choice(SHAPES)
         self.buckets = r.randint(2, 4)
-        self.sorted_topics = self.traits.static and r.random() < 0.8
-        self.misses_topics = r.random() < self.traits.missing_topics
+        self.sorted_topics = "instance" in self.fields and r.random() < 0.8
+        self.misses_topics = r.random() < (0.03 if "missing_topics" in facts.exceptions else 0.25)
         self.has_idle_members = r.random() < 0.15
-        self.has_static = self.traits.static and r.random() < 0.3
-        self.has_racks = self.traits.racks > 0 and r.random() < self.traits.racks
+        self.has_static = "instance" in self.fields and r.random() < 0.3
+        racks = 0.5 if facts.protocol == "server" else 0.3
+        self.has_racks = "rack" in self.fields and r.random() < racks
         self.rack_gaps = r.random() < 0.5
-        generations = self.traits.generation or self.traits.sub_generation
-        self.mixed_clients = generations and r.random() < self.traits.mixed
+        # Its own members may send no generation with their claims, as those of other clients do.
+        mixed = 0.7 if "sub_generation" in self.fields and not facts.generations else 0.15
+        generations = {"generation", "sub_generation"}.intersection(self.fields)
+        self.mixed_clients = bool(generations) and r.random() < mixed
         self.revokes_unsubscribed = r.random() < 0.8
         self.member_names = _names(r, r.choice(MEMBER_FAMILIES))
         self.topic_names = _names(r, r.choice(TOPIC_FAMILIES))
@@ -186,7 +152,7 @@ class History:
             "members": [member.document() for member in self.members],
             "topics": topics,
         }
-        if self.traits.claims:
+        if "owned" in self.fields:
             document["next_generation"] = self.generation + 1
         return event, document
 
@@ -202,9 +168,9 @@ class History:
     def _claim(self, member: Member, owned: list[list]) -> None:
         member.owned = [list(pair) for pair in owned]
         member.generation = member.sub_generation = None
-        if self.traits.generation and member.client != "none":
+        if "generation" in self.fields and member.client != "none":
             member.generation = self.generation
-        if self.traits.sub_generation and member.client == "all":
+        if "sub_generation" in self.fields and member.client == "all":
             member.sub_generation = self.generation
 
     # Members
@@ -297,7 +263,7 @@ class History:
             r.shuffle(member.topics)
         if self.twice and member.topics and self.twice.random() >= self.name_once:
             self._repeat(member.topics)
-        if self.traits.cooperative and self.revokes_unsubscribed and member.owned:
+        if self.cooperative and self.revokes_unsubscribed and member.owned:
             member.owned = [pair for pair in member.owned if pair[0] in member.topics]
 
     def _repeat(self, topics: list[str]) -> None:
@@ -419,7 +385,7 @@ class History:
 
     def _arbitrary_claims(self) -> str | None:
         """Claims that no healthy group sends: doubled, beyond the end, of topics long gone."""
-        if not self.traits.claims:
+        if "owned" not in self.fields:
             return "nothing"
         r = self.random
         names = list(self.partitions) + self.gone[-2:] + ["nowhere"] * (r.random() < 0.1)
@@ -437,13 +403,13 @@ class History:
             else:
                 most = max(1, 2 * len(pool) // len(self.members))
                 member.owned = r.sample(pool, min(len(pool), r.randint(0, most)))
-                if self.traits.cooperative and r.random() < 0.8:
+                if self.cooperative and r.random() < 0.8:
                     member.owned.sort()
             old = self.generation - r.choice((0, 0, 0, 1, 2))
             member.generation = member.sub_generation = None
-            if self.traits.generation and r.random() < 0.85:
+            if "generation" in self.fields and r.random() < 0.85:
                 member.generation = r.choice((old, old, old, old, -1))
-            if self.traits.sub_generation and r.random() < 0.8:
+            if "sub_generation" in self.fields and r.random() < 0.8:
                 same = member.generation is not None and member.generation >= 0 and r.random() < 0.8
                 member.sub_generation = member.generation if same else old
         return None

@@ -29,7 +29,6 @@ from assignlab.local.files import read_lines, write_lines
 from assignlab.producers import hashes, kafka_built_in
 from assignlab.proof import partitioner_histories as producer_histories
 from assignlab.proof import partitioner_originals as producer_originals
-from assignlab.proof.histories import traits
 from assignlab.proof.originals import Originals, OriginalsUnavailable, original_of
 from assignlab.proof.verify import Answer, as_recorded, error_class
 from assignlab.published import kafka_tests
@@ -259,7 +258,8 @@ def record(originals: Originals) -> Iterator[Document]:
         if example.before and not example.stated:
             document = claiming(document, answers[example.before], generation[example.before])
         send = document
-        if example.strategy in assignors.names() and traits(example.strategy).claims:
+        strategy = assignors.strategies().get(example.strategy)
+        if strategy and "owned" in strategy.member_fields:
             send = {**document, "next_generation": generation[example.case]}
         answer = answers[example.case] = originals.ask(send)
         yield {
@@ -282,16 +282,13 @@ def asked_producer(document: Document) -> Answer | None:
 
 def claiming(document: Document, before: Answer, generation: int) -> Document:
     """The document with the claims of those who were there before, where it has none of its own."""
-    sends = traits(document["strategy"])
+    fields = assignors.get(document["strategy"]).member_fields
+    names = [name for name in ("generation", "sub_generation") if name in fields]
     members = []
     for member in document["members"]:
         owned = before.get("next_owned", {}).get(member["id"])
-        if sends.claims and owned is not None and "owned" not in member:
-            member = {**member, "owned": owned}
-            if sends.generation:
-                member["generation"] = generation
-            if sends.sub_generation:
-                member["sub_generation"] = generation
+        if "owned" in fields and owned is not None and "owned" not in member:
+            member = {**member, "owned": owned, **dict.fromkeys(names, generation)}
         members.append(member)
     return {**document, "members": members}
 
