@@ -50,7 +50,7 @@ def command(client: str, release: str, project: Path) -> list[str]:
 
 
 def build_python(
-    folder: Path, target: Path, release: str, package: str = "kafka-python", *needs: str
+    folder: Path, target: Path, release: str, package="kafka-python", needs: Sequence[str] = ()
 ) -> list[str]:
     """A virtual environment with kafka-python, or another package, and nothing else."""
     python = target / f"venv-{release}" / "bin" / "python"
@@ -62,9 +62,7 @@ def build_python(
     return [str(python), str(folder / "bridge.py")]
 
 
-def build_aiokafka(folder: Path, target: Path, release: str) -> list[str]:
-    """A virtual environment with aiokafka and what it needs."""
-    return build_python(folder, target, release, "aiokafka", *AIOKAFKA_NEEDS)
+build_aiokafka = partial(build_python, package="aiokafka", needs=AIOKAFKA_NEEDS)
 
 
 def build_go(

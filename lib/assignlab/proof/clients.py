@@ -74,14 +74,14 @@ def compare(kind: str, histories: int, seed: int, originals: Originals) -> Itera
 
     A client whose original cannot be run here has no rows.
     """
-    numbers = [n for n in range(histories) if not too_large(kind, seed, n, originals)]
-    lived = [step for n in numbers for step in own_history(kind, kind, seed, n, originals)]
+    played = [own_history(kind, kind, seed, number, originals) for number in range(histories)]
+    lived = {number: steps for number, steps in enumerate(played) if not any(map(is_large, steps))}
     for name in (kind, *others(kind)):
         try:
-            own = [step for n in numbers for step in own_history(name, kind, seed, n, originals)]
+            own = [step for n in lived for step in own_history(name, kind, seed, n, originals)]
             asked = [
                 (document, java, [plainly_asked(name, originals, document) for _ in range(ASKED)])
-                for document, java in lived
+                for document, java in chain.from_iterable(lived.values())
             ]
         except OriginalsUnavailable:
             continue
@@ -94,12 +94,9 @@ def compare(kind: str, histories: int, seed: int, originals: Originals) -> Itera
             )
 
 
-def too_large(kind: str, seed: int, number: int, originals: Originals) -> bool:
-    """Whether a history has a group with more partitions than are asked for."""
-    return any(
-        sum(topic["partitions"] for topic in document["topics"]) > MOST_PARTITIONS
-        for document, _ in own_history(kind, kind, seed, number, originals)
-    )
+def is_large(step: tuple[Document, Answer]) -> bool:
+    """Whether a group has more partitions than are asked for."""
+    return sum(topic["partitions"] for topic in step[0]["topics"]) > MOST_PARTITIONS
 
 
 def own_history(

@@ -27,7 +27,6 @@ from assignlab.proof.state import Lists, Solve
 class Defect:
     """``apply(document, lists, solve)``: the flawed lists, or None where it has no place."""
 
-    name: str
     meaning: str
     apply: Callable[[Document, Lists, Solve], Lists | None]
 
@@ -60,8 +59,8 @@ def _in_question(function: Callable[[Document], Document]):
 
 
 def _named(function, apply):
-    name = function.__name__.replace("_", "-")
-    DEFECTS[name] = Defect(name, function.__doc__.strip().rstrip("."), apply)
+    meaning = function.__doc__.strip().rstrip(".")
+    DEFECTS[function.__name__.replace("_", "-")] = Defect(meaning, apply)
     return function
 
 

@@ -574,7 +574,7 @@ def known(state: State, promise: str = "", throws: str = "") -> Fault | None:
 
 
 def _kept_elsewhere(state: State, promise: str, places: set[Partition]) -> bool:
-    return not broken(state.leaving_out(places), [promise])
+    return not broken(replace(state, aside=state.aside | places), [promise])
 
 
 def of_name(name: str) -> Fault:

@@ -18,7 +18,7 @@ tests and three other clients share, for comparison.
 ['repeatable', 'fixed_point', 'floor_and_ceiling', 'no_better_move']
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -227,10 +227,7 @@ def goes_round(state: State) -> Iterator[str]:
 @_promise
 def even_threads(state: State) -> Iterator[str]:
     """All threads get equally many partitions, or one more."""
-    sizes: dict[str, int] = defaultdict(int)
-    for given in state.lists.values():
-        for _, _, thread in given:
-            sizes[thread] += 1
+    sizes = Counter(thread for given in state.lists.values() for _, _, thread in given)
     if sizes and max(sizes.values()) - min(sizes.values()) > 1:
         yield f"threads get {dict(sizes)}"
 
@@ -326,11 +323,8 @@ def keeps_most(state: State) -> Iterator[str]:
     """With equal subscriptions as much is kept as an even assignment allows."""
     if not state.equal or state.racks:
         return
-    held: dict[str, int] = defaultdict(int)
-    kept = 0
-    for partition, holder in state.holders.items():
-        held[holder] += 1
-        kept += holder in state.owners.get(partition, ())
+    held = Counter(state.holders.values())
+    kept = sum(holder in state.owners.get(p, ()) for p, holder in state.holders.items())
     floor, more = divmod(len(state.wanted), len(state.members))
     above = sum(count > floor for count in held.values())
     most = sum(min(count, floor) for count in held.values()) + min(above, more)

@@ -184,9 +184,6 @@ class State:
                 holders[partition] = generations[0][1]
         return holders
 
-    def leaving_out(self, partitions: Iterable[Partition]) -> "State":
-        return State(self.document, self.lists, self.solve, self.aside | frozenset(partitions))
-
     def generation(self, member: str) -> int:
         """The generation of a member's claim, -1 for none."""
         fields = self.members[member]

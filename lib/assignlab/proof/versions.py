@@ -10,8 +10,8 @@ which a HashMap of partitions may order equal hash codes by identity are left ou
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from assignlab import assignors
 from assignlab.group.document import Document
@@ -21,13 +21,12 @@ from assignlab.proof.verify import Answer, colliding_partitions, error_class
 from assignlab.releases import version
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """One release against the one before, over the states of common histories."""
 
     strategy: str
-    before: str
     release: str
+    before: str
     states: int
     lists: int
     sets: int
@@ -92,14 +91,10 @@ def compare(strategy: str, histories: int, seed: int) -> Iterator[Step]:
     for (_, older), (system, newer) in pairwise(axis):
         now = answers(system, newer, documents)
         pairs = list(zip(before, now, strict=True))
-        yield Step(
-            strategy,
-            older,
-            newer,
-            len(documents),
-            sum(as_lists(one) != as_lists(other) for one, other in pairs),
-            sum(as_sets(one) != as_sets(other) for one, other in pairs),
+        lists, sets = (
+            sum(alike(one) != alike(other) for one, other in pairs) for alike in (as_lists, as_sets)
         )
+        yield Step(strategy, newer, older, len(documents), lists, sets)
         before = now
 
 
@@ -112,8 +107,4 @@ def main(strategies: Iterable[str], histories: int, seed: int) -> None:
     print("| --- | --- | --- | --- | --- | --- |")
     for strategy in strategies:
         for step in compare(strategy, histories, seed):
-            print(
-                f"| {strategy} | {step.release} | {step.before} | {step.states} "
-                f"| {step.lists} | {step.sets} |",
-                flush=True,
-            )
+            print(f"| {' | '.join(map(str, step))} |", flush=True)
