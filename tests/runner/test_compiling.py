@@ -8,7 +8,7 @@ from test_runner import notebook
 
 from assignlab import assignors
 from assignlab.runner import Place, plan
-from assignlab.runner.compiling import Compiler, strategies_of
+from assignlab.runner.compiling import compile_ahead, strategies_of
 from assignlab.runner.papermill import Processes
 
 ALL = "everywhere = None  # list of strategy names or None: who assigns; None for all there are"
@@ -52,14 +52,14 @@ class FakeProcesses:
 
 def test_everything_is_compiled_once_in_the_order_of_the_notebooks(plans):
     processes = FakeProcesses()
-    compiler = Compiler(plans, processes)
-    compiler.wait_for(plans[0])  # at once, though nothing is compiled yet
-    waiting = threading.Thread(target=compiler.wait_for, args=[plans[1]])
+    wait_for = compile_ahead(plans, processes)
+    wait_for(plans[0])  # at once, though nothing is compiled yet
+    waiting = threading.Thread(target=wait_for, args=[plans[1]])
     waiting.start()
     waiting.join(0.2)
     assert waiting.is_alive()
     processes.let_go.set()
-    compiler.wait_for(plans[3])
+    wait_for(plans[3])
     waiting.join(5)
     assert not waiting.is_alive()
     # Without names: the optimum and the timeline too, for which nobody waits.
@@ -76,7 +76,7 @@ def test_what_cannot_be_compiled_ahead_keeps_no_notebook_from_running(plans, mon
 
     processes = FakeProcesses()
     monkeypatch.setattr(processes, "start", fails)
-    Compiler(plans, processes).wait_for(plans[1])
+    compile_ahead(plans, processes)(plans[1])
 
 
 class Kept(Processes):
@@ -91,5 +91,5 @@ class Kept(Processes):
 def test_what_compiles_comes_to_its_end(plans, tmp_path):
     with (tmp_path / "lock").open("w") as lock:
         processes = Kept(lock.fileno(), tmp_path)
-        Compiler(plans[1:2], processes).wait_for(plans[1])
+        compile_ahead(plans[1:2], processes)(plans[1])
     assert processes.last.returncode == 0

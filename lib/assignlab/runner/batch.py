@@ -22,8 +22,7 @@ from assignlab.errors import INTERRUPTED
 from assignlab.local.files import write_json
 from assignlab.local.locks import fcntl
 from assignlab.local.project import versions
-from assignlab.runner import guard
-from assignlab.runner.compiling import Compiler
+from assignlab.runner import compiling, guard
 from assignlab.runner.page import write_page
 from assignlab.runner.papermill import Processes, execute
 from assignlab.runner.plan import Place, Plan
@@ -133,10 +132,10 @@ def _run_all(
         if name in completed:
             progress.note(name, "complete and unchanged, skipped (--force runs it again)")
     waiting = [plan for plan in plans if plan.label not in completed]
-    compiler = Compiler(waiting if compile_ahead else (), processes)
+    wait_for = compiling.compile_ahead(waiting if compile_ahead else (), processes)
 
     def run_compiled(plan: Plan) -> bool:
-        compiler.wait_for(plan)
+        wait_for(plan)
         return run_one(place, plan, processes, timeout, progress)
 
     pool = ThreadPoolExecutor(jobs)

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from uuid import uuid4
 
@@ -25,39 +25,34 @@ def strategies_of(plan: Plan) -> set[str]:
     return found
 
 
-class Compiler:
-    """Has strategies compiled in the order of the notebooks, one notebook after the other."""
+def compile_ahead(plans: Sequence[Plan], processes: Processes) -> Callable[[Plan], object]:
+    """Have strategies compiled in the order of the notebooks, one notebook after the other.
 
-    def __init__(self, plans: Sequence[Plan], processes: Processes):
-        self._processes = processes
-        self._pool = ThreadPoolExecutor(1)
-        self._compiled: dict[str, Future] = {}
-        done: set[str] = set()
-        job: Future | None = None
-        for plan in plans:
-            needed = strategies_of(plan)
-            missing = needed - done
-            done |= missing
-            if missing:
-                job = self._pool.submit(self._compile, sorted(missing))
-            if needed and job:
-                self._compiled[plan.label] = job
-        if done == set(strategy_names()):
-            # Told no names, the command compiles the optimum and the timeline too.
-            self._pool.submit(self._compile, [])
+    Returns what waits until the code that a notebook needs is there; where it needs none, not at all.
+    What goes wrong here costs time only: the notebook compiles for itself.
+    """
+    pool = ThreadPoolExecutor(1)
+    compiled: dict[str, Future] = {}
+    done: set[str] = set()
+    job: Future | None = None
+    for plan in plans:
+        needed = strategies_of(plan)
+        missing = needed - done
+        done |= missing
+        if missing:
+            job = pool.submit(_compile, processes, sorted(missing))
+        if needed and job:
+            compiled[plan.label] = job
+    if done == set(strategy_names()):
+        # Told no names, the command compiles the optimum and the timeline too.
+        pool.submit(_compile, processes, [])
+    return lambda plan: wait({compiled[plan.label]} if plan.label in compiled else ())
 
-    def wait_for(self, plan: Plan) -> None:
-        """Return when the code that a notebook needs is there; where it needs none, at once.
 
-        What goes wrong here costs time only: the notebook compiles for itself.
-        """
-        if plan.label in self._compiled:
-            wait([self._compiled[plan.label]])
-
-    def _compile(self, names: list[str]) -> None:
-        command = [sys.executable, "-P", "-m", "assignlab", "warm", *names]
-        process = self._processes.start(command, os.environ | {RUN_ID_VARIABLE: uuid4().hex})
-        if process is not None and process.stdout is not None:
-            for _ in process.stdout:
-                pass
-            process.wait()
+def _compile(processes: Processes, names: list[str]) -> None:
+    command = [sys.executable, "-P", "-m", "assignlab", "warm", *names]
+    process = processes.start(command, os.environ | {RUN_ID_VARIABLE: uuid4().hex})
+    if process is not None and process.stdout is not None:
+        for _ in process.stdout:
+            pass
+        process.wait()

@@ -85,10 +85,9 @@ def _changes(record: dict, plan: Plan) -> Iterator[str]:
     for name in _different(record["parameters"], plan.values):
         was = shown(record["parameters"].get(name))
         yield f"{name} was {was}, is {shown(plan.values.get(name))}"
-    if before["notebook"] != now["notebook"]:
-        yield "the notebook changed"
-    if before["constraints"] != now["constraints"]:
-        yield "constraints.txt changed"
+    for name, told in (("notebook", "the notebook"), ("constraints", "constraints.txt")):
+        if before[name] != now[name]:
+            yield f"{told} changed"
     for source in _different(before["sources"], now["sources"]):
         yield f"{source} changed"
     if rooms := _different(before["library"], now["library"]):
