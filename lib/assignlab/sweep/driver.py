@@ -384,15 +384,15 @@ def player(work: Work, place: Workplace | None = None) -> Callable:
     hands them to Spark. It travels by value, with plain things only."""
     unpack = unpack_shipped()
     strategies, limit, subject = work.strategies, work.limit, pickle.dumps(work.subject)
-    folders = place and (str(place.slices), str(place.parts), str(place.progress))
+    folder = place and str(place.path)
 
     def play_own(batches):
         unpack()
         # Imported where it runs: an executor may know the package from the zip only.
-        from assignlab.sweep.slices import Folders, send_slice, write_slice
+        from assignlab.sweep.slices import send_slice, write_slice
 
         asked = batches, strategies, limit, pickle.loads(subject)
-        yield from write_slice(*asked, Folders(*folders)) if folders else send_slice(*asked)
+        yield from write_slice(*asked, folder) if folder else send_slice(*asked)
 
     return play_own
 

@@ -27,6 +27,7 @@ from assignlab.sweep import load
 from assignlab.sweep.child import Child
 from assignlab.sweep.question import scenarios_at
 from assignlab.sweep.subject import Subject
+from assignlab.sweep.workplace import folders_in
 
 COLUMNS = (
     Column("scenario", "int64", "", "number of the scenario in the sweep, from 0"),
@@ -67,30 +68,19 @@ WITH_OPTIMUM = REBALANCES._replace(
 """The same, each answer beside the proven optimum of its group."""
 
 
-class Folders(NamedTuple):
-    """Where a task writes, on a file system that it shares with the driver.
-
-    ``slices``: the finished slices; ``parts``: those that are being written; ``progress``: see
-    :func:`report`.
-    """
-
-    slices: str
-    parts: str
-    progress: str
-
-
 def write_slice(
     batches: Iterable[pa.RecordBatch],
     strategies: Sequence[str],
     limit: float,
     subject: Subject,
-    folders: Folders,
+    place: str,
 ) -> Iterator[pa.RecordBatch]:
     """Play one slice and leave its records as one Parquet file:
     what a sweep hands to ``mapInArrow``.
 
     ``batches``: one row, columns ``slice`` and ``jobs``: pickled (numbers, costs,
-    scenarios), the costly ones first; ``limit``: see :func:`simulate`. Only the number of the slice
+    scenarios), the costly ones first; ``limit``: see :func:`simulate`; ``place``: the folder of the
+    :class:`~assignlab.sweep.workplace.Workplace`, shared with the driver. Only the number of the slice
     goes back through Spark: writing here spares the records the way through the JVM, row by row. A
     task that is run twice writes the same file again, whole.
     """
@@ -99,14 +89,15 @@ def write_slice(
         return
     [row] = rows
     number = row["slice"]
-    if not Path(folders.parts).is_dir():
-        raise FileNotFoundError(f"{NOT_SHARED}: {folders.parts}")
-    part = Path(folders.parts) / f"{number}.{uuid4().hex}"
+    slices, parts, progress = folders_in(Path(place))
+    if not parts.is_dir():
+        raise FileNotFoundError(f"{NOT_SHARED}: {parts}")
+    part = parts / f"{number}.{uuid4().hex}"
     with pq.ParquetWriter(part, subject.schema) as file:
         for done, cost, batch in play_slice(row["jobs"], strategies, limit, subject):
-            report(Path(folders.progress), number, done, cost)
+            report(progress, number, done, cost)
             file.write_batch(batch)
-    part.replace(Path(folders.slices) / f"slice-{number:05}.parquet")
+    part.replace(slices / f"slice-{number:05}.parquet")
     yield pa.RecordBatch.from_pydict({"slice": [number]}, schema=WRITTEN)
 
 

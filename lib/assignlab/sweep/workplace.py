@@ -57,8 +57,7 @@ class Workplace:
     def __enter__(self):
         clear_leftovers(self._tables)
         self.path, self._lock = self._own_folder()
-        self.slices, self.parts = self.path / "slices", self.path / "parts"
-        self.progress = self.path / "progress"
+        self.slices, self.parts, self.progress = folders_in(self.path)
         for scratch in (self.parts, self.progress):
             # A task of the killed driver may be writing still: it finds its folder gone.
             shutil.rmtree(scratch, ignore_errors=True)
@@ -135,6 +134,11 @@ class Workplace:
             time.sleep(PAUSE)  # a sweep that starts looks at all folders for a moment
         # A file system without locks: a fresh folder is this sweep's own all the same.
         return path, os.open(path / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
+
+
+def folders_in(place: Path) -> tuple[Path, Path, Path]:
+    """Where a workplace has finished slices, those that are being written, and how far they are."""
+    return place / "slices", place / "parts", place / "progress"
 
 
 def refuse_other(path: Path) -> None:
