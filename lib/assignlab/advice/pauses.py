@@ -7,7 +7,8 @@ heartbeats in step and drifting by up to 100 and 500 ms a beat.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, partial
 from itertools import chain, count, product
@@ -187,17 +188,8 @@ class Life:
         self.now += lasts_ms
 
     def without_owner(self, moments: list[Start]) -> dict[str, Range]:
-        """Partition-seconds without an owner, by the name of what happened; empty where the timeline
-        does not play the strategy."""
-        found: dict[str, list[float]] = {name: [] for name in self.spans}
-        try:
-            for start in moments:
-                history = self.played(start)
-                for name, span in self.spans.items():
-                    found[name].append(unowned_ms(history, *span) / 1000)
-        except AssignlabError:
-            return {}
-        return {name: Range.of(values) for name, values in found.items()}
+        """See :func:`without_owner`."""
+        return without_owner(moments, lambda start: [self])
 
     def played(self, start: Start) -> History:
         """The group in simulated time; raises AssignlabError where it does not play it."""
@@ -210,6 +202,23 @@ class Life:
             held=self.held,
         )
         return timeline.run(scenario, start.config, self.strategy, start.seed)
+
+
+def without_owner(
+    moments: list[Start], lives_at: Callable[[Start], Iterable[Life]]
+) -> dict[str, Range]:
+    """Partition-seconds without an owner in what lives from each moment, by the name of what happened;
+    empty where the timeline does not play the strategy."""
+    found: dict[str, list[float]] = defaultdict(list)
+    try:
+        for start in moments:
+            for life in lives_at(start):
+                history = life.played(start)
+                for name, span in life.spans.items():
+                    found[name].append(unowned_ms(history, *span) / 1000)
+    except AssignlabError:
+        return {}
+    return {name: Range.of(values) for name, values in found.items()}
 
 
 def lives(subject: Subject, strategy: Strategy) -> Callable[[], Life]:
@@ -246,9 +255,17 @@ def usual_events(
         "a crash": (timeline.crash, _missed_ms(config)),
     }
     outermost = cache(partial(_outermost, new_life))
+
+    def of_one_member(name: str, start: Start) -> Iterator[Life]:
+        """Lives in which the fullest member goes, and the emptiest."""
+        go, lasts_ms = goes[name]
+        for member in outermost(start):
+            life = new_life()
+            life.add(name, [go(life.now, member)], lasts_ms)
+            yield life
+
     for name in sorted(goes.keys() & wanted):
-        if cost := of_one_member(new_life, moments, *goes[name], outermost):
-            found[name] = cost
+        found |= without_owner(moments, partial(of_one_member, name))
     return found
 
 
@@ -262,41 +279,14 @@ def _leaving_ms(subject: Subject, config: Config) -> int:
     return _missed_ms(config) if subject.some_static else 60_000
 
 
-def of_one_member(
-    new_life: Callable[[], Life],
-    moments: list[Start],
-    goes: Callable[[int, str], Action],
-    lasts_ms: int,
-    outermost: Callable[[Start], set[str]],
-) -> Range | None:
-    """What it costs that one member goes, from that of the emptiest to that of the fullest, which are
-    the ``outermost``; None where the timeline does not play the strategy."""
-    costs = []
-    try:
-        for start in moments:
-            for name in outermost(start):
-                life = new_life()
-                life.add("goes", [goes(life.now, name)], lasts_ms)
-                history = life.played(start)
-                costs.append(unowned_ms(history, *life.spans["goes"]) / 1000)
-    except AssignlabError:
-        return None
-    return Range.of(costs)
-
-
 def _outermost(new_life: Callable[[], Life], start: Start) -> set[str]:
     """The fullest and the emptiest member when something is to happen."""
     life = new_life()
-    sizes = _held_at(life.played(start), life.now)
-    return {max(sizes, key=sizes.__getitem__), min(sizes, key=sizes.__getitem__)}
-
-
-def _held_at(history: History, moment: int) -> dict[str, int]:
-    """How many partitions every member owns at a moment."""
-    owned = history.owned_arrays()
-    now = (owned.since < moment) & (owned.until >= moment)
-    sizes = np.bincount(np.asarray(owned.member)[now], minlength=len(history.members))
-    return dict(zip(history.members, sizes.tolist(), strict=True))
+    history = life.played(start)
+    owned, names = history.owned_arrays(), list(history.members)
+    now = (owned.since < life.now) & (owned.until >= life.now)
+    sizes = np.bincount(np.asarray(owned.member)[now], minlength=len(names))
+    return {names[sizes.argmax()], names[sizes.argmin()]}
 
 
 def rollouts(

@@ -307,12 +307,19 @@ def _migration(asked: Subject, own: Strategy, new: Strategy, word: str, config: 
     if asked.members > scaling.MOST_ROLLED_OUT:
         return row(note=f"{NOT_PLAYED}: more than {scaling.MOST_ROLLED_OUT} members")
     bounces = BOUNCES[word]
+
+    def restarted(draw: random.Random) -> dict[str, float]:
+        happened, plan, silent = bounced(asked, own, new, bounces, draw)
+        if not happened:
+            return _at_rest(asked.evenness)
+        return _measures(together(steps(asked, happened, plan, silent)[1:]))
+
     try:
         if bounces == 1 and (why := offline(asked, config)):
             cells = _measured(asked, new, "switch", EVENTS["switch"])
             return row(**cells, note=why)
         count = scaling.draws_for(asked, 2 * bounces * asked.members)
-        cells = drawn(count, partial(_migrated, asked, own, new, bounces))
+        cells = drawn(count, restarted)
     except AssignlabError as error:
         return row(note=str(error))
     lists = [[new.name, own.name], [new.name]][-bounces:]
@@ -341,16 +348,6 @@ def back_in_time(config: Config) -> str:
     if longest <= least:
         return "static members back in time"
     return f"static members, if back within a session, which is too short for {away // 1000} s"
-
-
-def _migrated(
-    asked: Subject, own: Strategy, new: Strategy, bounces: int, draw: random.Random
-) -> dict[str, float]:
-    """Every member restarts so often: the measures over all rebalances of that."""
-    happened, plan, silent = bounced(asked, own, new, bounces, draw)
-    if not happened:
-        return _at_rest(asked.evenness)
-    return _measures(together(steps(asked, happened, plan, silent)[1:]))
 
 
 def bounced(
