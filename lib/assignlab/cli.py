@@ -75,15 +75,10 @@ def file(*names, text, exists=False):
     return click.option(*names, type=path, metavar="FILE", help=text)
 
 
-def chosen(default):
-    """Options that name strategies."""
-    return click.option(
-        "--strategy",
-        "chosen",
-        multiple=True,
-        metavar="NAME",
-        help=f"Only this one; may be given several times [default: {default}].",
-    )
+def only(*names, default, metavar="NAME", more=""):
+    """An option that names what is meant, once or several times."""
+    text = f"Only this one; may be given several times [default: {default}].{more}"
+    return click.option(*names, multiple=True, metavar=metavar, help=text)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -352,7 +347,7 @@ def strategies(form):
 @main.command()
 @count("--histories", 100, "Random histories per strategy; each has several states.")
 @seed()
-@chosen("all that have an original")
+@only("--strategy", "chosen", default="all that have an original")
 @count("--jobs", 1, "So many strategies at a time, each with originals of its own.")
 def verify(histories, seed, chosen, jobs):
     """Play fresh random histories through our strategies and the live originals, and compare.
@@ -387,7 +382,7 @@ def verify(histories, seed, chosen, jobs):
 @main.command()
 @count("--assignments", 10_000, "Assignments over all strategies together.")
 @seed()
-@chosen("all")
+@only("--strategy", "chosen", default="all")
 @click.option("--step", type=click.IntRange(0), help="Play one state of one strategy again.")
 @click.option(
     "--defects",
@@ -592,13 +587,7 @@ def sources(command):
     @click.argument("texts", nargs=-1, metavar="[SOURCE]...")
     @click.option("--bootstrap-server", metavar="HOST:PORT,...", help="Ask this cluster.")
     @file("--command-config", text="Properties for it: SASL, TLS.")
-    @click.option(
-        "--group",
-        "groups",
-        multiple=True,
-        metavar="NAME",
-        help="Only this one; may be given several times [default: all groups].",
-    )
+    @only("--group", "groups", default="all groups")
     @wraps(command)
     def read_from(texts, bootstrap_server, command_config, groups, **values):
         from assignlab.advice.commands import Sources
@@ -713,15 +702,11 @@ def group_replicas(sources, up_to, strategy, release, given, told):
 
 @group.command("what-if")
 @sources
-@chosen("the group's own and those it could change to")
-@click.option(
-    "--event",
-    "events",
-    multiple=True,
-    metavar="EVENT",
-    help="Only this one; may be given several times [default: all]. "
-    f"The events: {', '.join(happening.NAMES)}.",
-)
+@only("--strategy", "chosen", default="the group's own and those it could change to")
+@only(
+    "--event", "events", metavar="EVENT", default="all",
+    more=f" The events: {', '.join(happening.NAMES)}.",
+)  # fmt: skip
 @release
 @given
 @telling
