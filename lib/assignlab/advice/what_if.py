@@ -308,7 +308,7 @@ def _migration(asked: Subject, own: Strategy, new: Strategy, word: str, config: 
         return row(note=f"{NOT_PLAYED}: more than {scaling.MOST_ROLLED_OUT} members")
     bounces = BOUNCES[word]
 
-    def restarted(draw: random.Random) -> dict[str, float]:
+    def once(draw: random.Random) -> dict[str, float]:
         happened, plan, silent = bounced(asked, own, new, bounces, draw)
         if not happened:
             return _at_rest(asked.evenness)
@@ -319,7 +319,7 @@ def _migration(asked: Subject, own: Strategy, new: Strategy, word: str, config: 
             cells = _measured(asked, new, "switch", EVENTS["switch"])
             return row(**cells, note=why)
         count = scaling.draws_for(asked, 2 * bounces * asked.members)
-        cells = drawn(count, restarted)
+        cells = drawn(count, once)
     except AssignlabError as error:
         return row(note=str(error))
     lists = [[new.name, own.name], [new.name]][-bounces:]
