@@ -184,7 +184,7 @@ def test_a_java_machine_that_is_killed_in_mid_sweep(tmp_path, whose):
     script = f"""
 import os, signal, sys, threading
 from assignlab import sweep
-from assignlab.sweep.driver import Progress
+from assignlab.sweep.driver import told_progress
 from assignlab.sweep.spark import SparkEnded, session
 
 def machine():
@@ -199,17 +199,16 @@ if sys.argv[1:] == ["no more"]:
 def kill():
     os.kill(machine(), signal.SIGKILL)
 
-class Killing(Progress):
-    def __enter__(self):
-        threading.Timer(0.3, kill).start()
-        return super().__enter__()
+def killing(*asked):
+    threading.Timer(0.3, kill).start()
+    return told_progress(*asked)
 
-sweep.driver.Progress = Killing
+sweep.driver.told_progress = killing
 try:
     exec({LARGE!r})
 except SparkEnded as error:
     print(str(error).splitlines()[0])
-sweep.driver.Progress = Progress
+sweep.driver.told_progress = told_progress
 table = sweep.run(sweep.grid(seed=range(3)), ["range@2.0"])
 print(len(table.frame()))
 """
