@@ -96,7 +96,7 @@ class History:
         racks = 0.5 if facts.protocol == "server" else 0.3
         self.has_racks = "rack" in self.fields and r.random() < racks
         self.rack_gaps = r.random() < 0.5
-        # Its own members may send no generation with their claims, as those of other clients do.
+        # Where its own members send no generation with their claims, those of other clients do.
         mixed = 0.7 if "sub_generation" in self.fields and not facts.generations else 0.15
         generations = {"generation", "sub_generation"}.intersection(self.fields)
         self.mixed_clients = bool(generations) and r.random() < mixed
