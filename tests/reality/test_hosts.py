@@ -7,7 +7,7 @@ import pytest
 
 from assignlab.proof import bridges
 from assignlab.proof.originals import OriginalsUnavailable
-from assignlab.reality.hosts import IN_GO, JAVA, PINNED, Client, Host, Inbox
+from assignlab.reality.hosts import IN_GO, JAVA, KAFKAJS, PINNED, Client, Host, Inbox
 from assignlab.reality.record import ACTIONS, Place, Run
 from assignlab.reality.scripts import USUAL, Script
 from assignlab.timeline import Member, Scenario, Topic, coordinator_moves, join
@@ -63,6 +63,13 @@ def test_without_go_there_are_no_members_of_clients_in_go(client, monkeypatch):
     monkeypatch.setenv("PATH", "")
     with pytest.raises(OriginalsUnavailable, match=f"{client}: go is not on the PATH"):
         Client(client, PINNED[client]).command()
+
+
+def test_without_npm_there_are_no_members_of_kafkajs(monkeypatch):
+    monkeypatch.setattr(bridges, "_done", lambda *_: False)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(OriginalsUnavailable, match=f"{KAFKAJS}: npm is not on the PATH"):
+        Client(KAFKAJS, PINNED[KAFKAJS]).command()
 
 
 def test_whatever_the_timeline_plays_is_recorded_too():

@@ -84,16 +84,16 @@ def build_go(
     return [str(program)]
 
 
-def build_node(folder: Path, target: Path, release: str) -> list[str]:
-    """kafkajs beside a copy of the bridge, where Node looks for it."""
+def build_node(folder: Path, target: Path, release: str, program: str = "bridge.js") -> list[str]:
+    """kafkajs beside a copy of the bridge, or of another program, where Node looks for it."""
     package = target / f"kafkajs-{release}"
     if not _done(package / "node_modules"):
         package.mkdir(exist_ok=True)
         _run(["npm", "install", "--no-save", "--no-audit", "--no-fund", "--prefix", str(package),
               f"kafkajs@{release}"])  # fmt: skip
         _mark(package / "node_modules")
-    shutil.copy(folder / "bridge.js", package)
-    return [_tool("node"), str(package / "bridge.js")]
+    shutil.copy(folder / program, package)
+    return [_tool("node"), str(package / program)]
 
 
 def build_librdkafka(folder: Path, target: Path, release: str) -> list[str]:

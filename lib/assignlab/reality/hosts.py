@@ -4,7 +4,7 @@ and telling what happens to their members.
 Members that share a process are cheap; one that is to crash or to freeze has a process of its own,
 which a signal ends or stops. The other side is ``oracle/reality``: ``Members.java`` for Java's
 clients, ``members.py`` for librdkafka, kafka-python and aiokafka, ``members.go`` for Sarama and
-franz-go.
+franz-go, ``members.js`` for KafkaJS.
 """
 
 import contextlib
@@ -32,6 +32,7 @@ from assignlab.timeline.scenario import AIOKAFKA, FRANZ_GO, KAFKA_PYTHON, LIBRDK
 
 JAVA = "kafka-clients"
 IN_GO = (SARAMA, FRANZ_GO)
+KAFKAJS = "kafkajs"
 IN_JAVA = System(
     module="reality",
     main="assignlab.oracle.reality.Members",
@@ -44,7 +45,9 @@ PACKAGES = {
     AIOKAFKA: ("aiokafka", *bridges.AIOKAFKA_NEEDS),
 }
 """The clients in Python: name -> the package that brings it, in the same release, and what that needs."""
-PINNED = {system.module: system.release for system in SYSTEMS if system.module in OTHERS}
+PINNED = {
+    name: system.release for system in SYSTEMS if (name := system.module) in {*OTHERS, KAFKAJS}
+}
 """The other clients' releases: those of their assignors here."""
 WAITS_S = 120
 
@@ -72,6 +75,8 @@ class Client(NamedTuple):
                 if self.name in IN_GO:
                     pins, file = PROJECT / "clients" / "go", folder / "members.go"
                     return [*bridges.build_go(pins, target, self.release, file=file), self.name]
+                if self.name == KAFKAJS:
+                    return bridges.build_node(folder, target, self.release, "members.js")
                 python, _ = bridges.build_python(folder, target, self.release, *PACKAGES[self.name])
             except bridges.BridgeFailed as failed:
                 raise OriginalsUnavailable(f"{self.name}: {failed}") from failed

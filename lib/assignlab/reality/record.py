@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from assignlab import assignors
 from assignlab.proof.originals import OriginalsUnavailable
 from assignlab.reality.broker import Broker
-from assignlab.reality.hosts import IN_GO, JAVA, Client, Event, Host, Inbox
+from assignlab.reality.hosts import IN_GO, JAVA, KAFKAJS, Client, Event, Host, Inbox
 from assignlab.reality.recording import Got, Recording, member_values, merged, told_of
 from assignlab.reality.scripts import Script, is_server
 from assignlab.timeline.scenario import Action, Member, Topic, back, leave
@@ -268,7 +268,7 @@ class Run:
             assignor = assignors.get(strategies[0]).remote
             return settings | {"group.protocol": "consumer", "group.remote.assignor": assignor}
         found = map(assignors.get, strategies)
-        by_kind = self._client(member).name in ("librdkafka", *IN_GO)
+        by_kind = self._client(member).name in ("librdkafka", KAFKAJS, *IN_GO)
         wanted = ",".join(one.kind if by_kind else one.source for one in found)
         return settings | {"partition.assignment.strategy": wanted}
 
