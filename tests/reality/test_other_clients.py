@@ -1,4 +1,4 @@
-"""librdkafka, kafka-python, aiokafka, Sarama and franz-go beside Java's client: who runs a member; real groups of each."""
+"""librdkafka, kafka-python, aiokafka, Sarama, franz-go and KafkaJS beside Java's client: who runs a member; real groups of each."""
 
 import pytest
 
@@ -29,6 +29,7 @@ from assignlab.timeline.scenario import Member
             "mixed.cooperative-sticky.franz-go",
             [Client(JAVA, "4.4.0"), Client("franz-go", PINNED["franz-go"])],
         ),
+        ("join-leave.kafkajs-roundrobin", [Client("kafkajs", PINNED["kafkajs"])]),
         ("crash.server-uniform", [Client(JAVA, "4.4.0")]),
         ("crash.server-uniform.librdkafka", [Client("librdkafka", PINNED["librdkafka"])]),
     ],
@@ -59,6 +60,9 @@ def test_real_groups_of_other_clients_have_the_owners_that_the_timeline_says():
     takes_over = [happens.join(10_000, Member("x", instance="instance-b"))]
     static = scripts.members("ab", static=True)
     live.append(scripts.script("live.fenced", "librdkafka-range", static, takes_over))
+    leaves, how = [happens.leave(10_000, "a")], {"fetch_max_wait_ms": 500}
+    members = scripts.members("abc")
+    live.append(scripts.script("live.kafkajs", "kafkajs-roundrobin", members, leaves, **how))
     try:
         recordings = list(record("4.4.0", live))
     except OriginalsUnavailable as missing:

@@ -2470,6 +2470,145 @@ def test_what_sarama_does_not_have_is_refused(action):
     assert rounds(play([], "sarama-range", [Member("a", pattern="t.*")], until=20_000))
 
 
+KAFKAJS = "kafkajs-roundrobin"
+NO_RECORDS = [Topic("t", 6)]
+
+
+def test_a_member_of_kafkajs_hears_of_a_rebalance_when_its_fetch_is_back():
+    """As recorded: nothing comes before, however often heartbeats are due."""
+    joins, how = [timeline.join(61_000, Member("d"))], {"fetch_max_wait_ms": 20_000}
+    [java], [own] = (
+        rounds(play(joins, strategy, "abc", NO_RECORDS, **how), 61_000)
+        for strategy in ("roundrobin", KAFKAJS)
+    )
+    assert java < 64_100 < own < 81_100
+
+
+def test_a_member_of_kafkajs_that_has_no_partitions_is_waited_for_as_long_as_a_fetch():
+    """As recorded: its task sleeps for that time."""
+    topics, how = [Topic("t", 1, rate=10)], {"fetch_max_wait_ms": 20_000, "until": 120_000}
+    joins = [timeline.join(61_000, Member("d"))]
+    heard = heard_of(play(joins, KAFKAJS, "abc", topics, **how), "b", 61_000)
+    assert 64_200 < heard[0][0] < 81_100
+
+
+def test_kafkajs_sends_heartbeats_between_records_alone():
+    """As recorded: a record that takes longer than the session costs the partitions, and is read again; while it
+    takes less long a rebalance waits for it, and comes as soon as it is done."""
+    topics = [Topic("t", 4, rate=10)]
+    for for_ms, leaves in ((60_000, True), (20_000, False)):
+        stalls = [timeline.stall(60_000, "b", for_ms), timeline.join(61_000, Member("c"))]
+        history = play(stalls, KAFKAJS, topics=topics, commit="auto")
+        lost = kinds_of(history, "b", 60_000)
+        assert ("lost" in lost) == leaves and bool(told(history, "removed", 60_000)) == leaves
+        at = next(a for a, kind, _ in heard_of(history, "b", 60_000) if kind in ("revoked", "lost"))
+        assert abs(at - 60_000 - for_ms) < 100
+    assert not told(play(stalls[:1], KAFKAJS, topics=NO_RECORDS), "removed")
+
+
+def test_kafkajs_lets_go_in_the_midst_of_a_batch():
+    """As recorded: the rest of it goes to others, who read it once."""
+    topics = [Topic("t", 2, rate=100)]
+    members = [Member(name, processing_ms=8) for name in "ab"]
+    happens = [
+        timeline.stall(60_000, "b", 5_000),
+        timeline.join(62_000, Member("c", processing_ms=8)),
+    ]
+    history = play(happens, KAFKAJS, members, topics)
+    [again] = rounds(history, 62_000)
+    assert again < 65_200, "not after the 5 s of records that were at hand"
+    assert timeline.deliveries_frame(history)["again"].sum() == 0
+
+
+def test_kafkajs_commits_after_every_batch():
+    """As recorded: what is repeated after a crash is one batch, whatever auto commits of Java's would be."""
+    crashes = [timeline.crash(60_000, "b")]
+    again = {}
+    for strategy in ("roundrobin", KAFKAJS):
+        history = play(crashes, strategy, commit="auto", auto_commit_interval_ms=50_000)
+        again[strategy] = timeline.deliveries_frame(history)["again"].sum()
+    assert again[KAFKAJS] < 10 < again["roundrobin"]
+
+
+def test_every_member_of_kafkajs_looks_at_its_topics():
+    """As recorded: each at its own moment, and joins again where it did not know of a partition."""
+    grown = [timeline.add_partitions(61_000, "t", 7)]
+    members = [
+        Member("a"),
+        *(Member(n, start_ms=s, made_ms=s) for n, s in (("b", 500), ("c", 1_000))),
+    ]
+    how = {"metadata_max_age_ms": 30_000, "until": 200_000}
+    assert len(rounds(play(grown, "roundrobin", members, NO_RECORDS, **how), 61_000)) == 1
+    history = play(grown, KAFKAJS, members, NO_RECORDS, **how)
+    assert 1 <= len(rounds(history, 61_000)) <= 3
+    assert sum(map(len, owners_at_end(history).values())) == 7
+
+
+def test_a_group_of_kafkajs_is_over_when_one_of_its_topics_is_gone():
+    """As recorded: each leaves after six failures, and none comes back."""
+    topics = [Topic("t", 2), Topic("t2", 2)]
+    gone = [timeline.delete_topic(60_000, "t2")]
+    for strategy, partitions in (("roundrobin", 2), (KAFKAJS, 0)):
+        how = {"metadata_max_age_ms": 10_000, "until": 200_000, "commit": "none"}
+        history = play(gone, strategy, topics=topics, **how)
+        assert sum(map(len, owners_at_end(history).values())) == partitions
+    back = timeline.create_topic(50_000, Topic("t3", 1))
+    missing = play([back], KAFKAJS, [Member("a", topics=["t", "t3"])], topics)
+    assert told(missing, "fatal") == ["UNKNOWN_TOPIC_OR_PARTITION"]
+
+
+def test_kafkajs_resolves_a_pattern_once():
+    """As recorded: what is created later is not read, before the process starts again."""
+    created = [timeline.create_topic(60_000, Topic("t2", 2))]
+    members = [Member(name, pattern="t.*") for name in "ab"]
+    how = {"topics": NO_RECORDS, "metadata_max_age_ms": 10_000}
+    for strategy, partitions in (("roundrobin", 8), (KAFKAJS, 6)):
+        history = play(created, strategy, members, **how)
+        assert sum(map(len, owners_at_end(history).values())) == partitions
+
+
+def test_a_leader_of_kafkajs_deals_its_own_topics():
+    """As recorded: to all, who drop what they do not read."""
+    topics = [Topic("t", 4), Topic("t2", 4)]
+    members = [Member("a", topics=["t"]), Member("b", topics=["t2"], start_ms=500)]
+    assert owners_at_end(play([], KAFKAJS, members, topics, until=30_000)) == {
+        "a": [("t", 0), ("t", 2)]
+    }
+
+
+def test_a_member_of_kafkajs_closes_when_its_fetch_is_back():
+    """As recorded; in a rebalance, when that is over, which is another one."""
+    leaves = [timeline.leave(61_000, "b")]
+    history = play(leaves, KAFKAJS, topics=NO_RECORDS, fetch_max_wait_ms=20_000)
+    [closed] = [e.time_ms for e in history.events if e.kind == "closed"]
+    assert 62_000 < closed < 81_100 and not heard_of(history, "b", 61_000)
+    topics = [Topic("t", 4, rate=10)]
+    happens = [
+        timeline.stall(60_000, "a", 10_000), timeline.join(61_000, Member("c")), timeline.leave(65_000, "b"),
+    ]  # fmt: skip
+    history = play(happens, KAFKAJS, topics=topics)
+    assert len(rounds(history, 61_000)) == 2 and kinds_of(history, "b", 65_000) == ["assigned"]
+
+
+def test_what_kafkajs_does_not_have_is_refused():
+    for action in (
+        timeline.unsubscribe(9_000, "a"), timeline.enforce_rebalance(9_000, "a"),
+        timeline.subscribe(9_000, "a", ["t"]),
+    ):  # fmt: skip
+        with pytest.raises(TimelineError, match="KafkaJS's members do not have it"):
+            play([action], KAFKAJS, until=20_000)
+    with pytest.raises(TimelineError, match="kafkajs's members do not run cooperative-sticky"):
+        play([], "cooperative-sticky", [Member("a", client="kafkajs")], until=20_000)
+
+
+def test_members_of_kafkajs_are_never_static():
+    """Their requests to join have no instance id, as its source says."""
+    back = [timeline.restart(60_000, "a", 5_000)]
+    for strategy, again in (("roundrobin", 0), (KAFKAJS, 2)):
+        members = [Member(name, instance=name) for name in "ab"]
+        assert len(rounds(play(back, strategy, members), 60_000)) == again
+
+
 FRANZ_GO = [Member(name, client="franz-go") for name in "ab"]
 
 
@@ -2868,8 +3007,8 @@ def test_under_kip_848_librdkafka_leaves_a_poll_interval_at_its_next_poll():
 
 
 def test_a_client_is_javas_or_librdkafkas():
-    with pytest.raises(UnknownName, match="unknown client 'kafkajs'"):
-        play([], members=[Member("a", client="kafkajs")])
+    with pytest.raises(UnknownName, match="unknown client 'kafka-go'"):
+        play([], members=[Member("a", client="kafka-go")])
     with pytest.raises(TimelineError, match="client of 'a'"):
         play([], members=[Member("a", client=1)])
     with pytest.raises(TimelineError, match="client of 'a': librdkafka cannot run scala-range"):

@@ -28,11 +28,18 @@ from assignlab.proof.originals import (
     java,
     one_build_at_a_time,
 )
-from assignlab.timeline.scenario import AIOKAFKA, FRANZ_GO, KAFKA_PYTHON, LIBRDKAFKA, OTHERS, SARAMA
+from assignlab.timeline.scenario import (
+    AIOKAFKA,
+    FRANZ_GO,
+    KAFKA_PYTHON,
+    KAFKAJS,
+    LIBRDKAFKA,
+    OTHERS,
+    SARAMA,
+)
 
 JAVA = "kafka-clients"
 IN_GO = (SARAMA, FRANZ_GO)
-KAFKAJS = "kafkajs"
 IN_JAVA = System(
     module="reality",
     main="assignlab.oracle.reality.Members",
@@ -45,9 +52,7 @@ PACKAGES = {
     AIOKAFKA: ("aiokafka", *bridges.AIOKAFKA_NEEDS),
 }
 """The clients in Python: name -> the package that brings it, in the same release, and what that needs."""
-PINNED = {
-    name: system.release for system in SYSTEMS if (name := system.module) in {*OTHERS, KAFKAJS}
-}
+PINNED = {system.module: system.release for system in SYSTEMS if system.module in OTHERS}
 """The other clients' releases: those of their assignors here."""
 WAITS_S = 120
 

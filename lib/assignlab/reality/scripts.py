@@ -692,6 +692,81 @@ def of_franz_go() -> Iterator[Script]:
         yield replace(made, scenario=replace(made.scenario, members=slow))
 
 
+def of_kafkajs() -> Iterator[Script]:
+    """Members of KafkaJS come, go, stand still, and are at work while others come; topics change. What they
+    hear waits for a fetch to be back: by default up to 5 s, in some groups half a second."""
+    strategy, patient, quick = "kafkajs-roundrobin", 5_000, 500
+
+    def waits(made: Script, for_ms: int) -> Script:
+        return replace(made, settings=made.settings | {"fetch_max_wait_ms": for_ms})
+
+    joins, leaves = happens.join(JOINS, Member("d")), happens.leave(LATER, "b")
+    later = [happens.join(JOINS + 2_000, Member("d")), happens.leave(LATER + 5_000, "b")]
+    dies = [happens.crash(JOINS, "b"), happens.back(JOINS + 16_000, "b")]
+    grown = f"partitions-added.{strategy}"
+    grows = happens.add_partitions(JOINS + 2_000, f"{grown}-0", 10)
+    for made in (
+        usual("join-leave", strategy, later, lasts_ms=LATER + 16_000),
+        usual("crash", strategy, dies, lasts_ms=JOINS + 36_000),
+        usual("rollout", strategy, rollout("ab", JOINS + 2_000, 7_000, 16_000), lasts_ms=JOINS + 37_000),
+        script(grown, strategy, members("abc"), [grows], lasts_ms=JOINS + 16_000, **SOON),
+        topic_deleted(strategy),
+    ):  # fmt: skip
+        yield waits(made, patient)
+    together = [joins, happens.join(JOINS + 300, Member("e"))]
+    few = [happens.join(JOINS, Member("e")), happens.leave(LATER, "a")]
+    for made in (
+        usual("join-leave-quick", strategy, [joins, leaves]),
+        usual("two-at-once", strategy, together),
+        freeze(strategy), pattern(strategy), only_reader_leaves(strategy), mixed("roundrobin", strategy),
+        usual("rollout-quick", strategy, rollout("abc")),
+        script(f"eight-members.{strategy}", strategy, members("abcdefgh", apart_ms=240), [leaves]),
+        usual("coordinator-moves", strategy, [happens.coordinator_moves(JOINS)], lasts_ms=LATER),
+        with_records("coordinator-moves", strategy, "auto", [happens.coordinator_moves(JOINS)]),
+    ):  # fmt: skip
+        yield waits(made, quick)
+    idle = script(f"idle-members.{strategy}", strategy, members("abcd"), few, partitions=(3,))
+    yield waits(idle, 2_000)
+    name = f"partitions-added-quick.{strategy}"
+    grown = happens.add_partitions(JOINS, f"{name}-0", 10)
+    yield waits(script(name, strategy, members("abc"), [grown], **SOON), quick)
+    name = f"topic-deleted-quick.{strategy}"
+    gone = happens.delete_topic(JOINS, f"{name}-1")
+    yield waits(script(name, strategy, members("abc"), [gone], lasts_ms=JOINS + 40_000), quick)
+    name = f"different.{strategy}"
+    who = [*members("ab"), *members("c", topics=[f"{name}-1"])]
+    comes = happens.join(JOINS, Member("d", topics=[f"{name}-0"]))
+    yield waits(script(name, strategy, who, [comes, happens.leave(LATER, "a")]), quick)
+    yield takes_over_while_idle(strategy, "")
+    late = [happens.stall(JOINS, "b", for_ms=9_000)]
+    yield waits(with_records("late", strategy, "auto", late, JOINS + 17_000), quick)
+    for made in (
+        with_records("join", strategy, "auto", [joins]),
+        with_records("leave", strategy, "auto", [happens.leave(JOINS, "b")]),
+        with_records("rollout", strategy, "auto", rollout("abc")),
+    ):
+        yield waits(made, patient)
+    yield waits(script(
+        f"crash-at-work-commit-auto.{strategy}", strategy, members("ab", processing_ms=400.0),
+        [happens.crash(LATER, "a")], (1,), LATER + 22_000, rate=10, commit="auto",
+        auto_offset_reset="earliest",
+    ), quick)  # fmt: skip
+    busy, soon = happens.stall(JOINS, "a", for_ms=5_000), happens.join(JOINS + 500, Member("d"))
+    at_hand = happens.stall(JOINS, "b", for_ms=4_000)
+    longer = {"session_timeout_ms": 15_000}
+    kept, closes = happens.stall(JOINS, "a", for_ms=9_000), happens.leave(JOINS + 4_000, "b")
+    for what, actions, how in (
+        ("at-work", [busy, soon], {}),
+        ("crash", [at_hand, happens.crash(JOINS + 4_800, "b")], {}),
+        ("leave-at-work", [at_hand, happens.leave(JOINS + 4_800, "b")], {}),
+        ("late-in-rebalance", [kept, soon], longer | {"max_poll_interval_ms": 6_000}),
+        ("close-in-rebalance", [kept, soon, closes], longer),
+    ):
+        made = with_records(what, strategy, "auto", actions, JOINS + 17_000, **how)
+        slow = members("abc", **pace("after"))
+        yield waits(replace(made, scenario=replace(made.scenario, members=slow)), quick)
+
+
 def older_clients() -> Iterator[Script]:
     """Earlier releases of Java's client, and their members restarting with the broker's."""
     for release in ("2.8.2", "3.5.2"):
@@ -843,7 +918,7 @@ def all_scripts() -> Iterator[Script]:
     for some in (
         joins_and_leaves, crashes, stalls, static_members, rollouts, migrations, topics_change,
         subscriptions, other_clients, of_librdkafka, of_aiokafka, of_kafka_python, of_sarama, of_franz_go,
-        older_clients, deliveries, backlogs, coordinator_moves,
+        of_kafkajs, older_clients, deliveries, backlogs, coordinator_moves,
     ):  # fmt: skip
         yield from some()
 

@@ -17,6 +17,7 @@ from assignlab.timeline.protocols import (
     classic_coordinator,
     franz_go_client,
     kafka_python_client,
+    kafkajs_client,
     kip848_client,
     kip848_coordinator,
     librdkafka_client,
@@ -29,6 +30,7 @@ from assignlab.timeline.scenario import (
     AIOKAFKA,
     FRANZ_GO,
     KAFKA_PYTHON,
+    KAFKAJS,
     LIBRDKAFKA,
     SARAMA,
     Action,
@@ -50,11 +52,16 @@ KINDS: dict[str, type[Consumer]] = {
     AIOKAFKA: aiokafka_client.Client,
     FRANZ_GO: franz_go_client.Client,
     KAFKA_PYTHON: kafka_python_client.Client,
+    KAFKAJS: kafkajs_client.Client,
     LIBRDKAFKA: librdkafka_client.Client,
     SARAMA: sarama_client.Client,
 }
 """Other clients than Java's under the classic protocol."""
-LACKS = {AIOKAFKA: {"cooperative", "server"}, KAFKA_PYTHON: {"server"}}
+LACKS = {
+    AIOKAFKA: {"cooperative", "server"},
+    KAFKA_PYTHON: {"server"},
+    KAFKAJS: {"cooperative", "server"},
+}
 """Protocols that clients have no strategies of."""
 ONE_PROTOCOL = (LIBRDKAFKA, KAFKA_PYTHON)
 """Clients that refuse a list of eager and cooperative strategies."""
@@ -134,7 +141,7 @@ def protocol_of(chosen: set[Strategy]) -> Protocol:
 
     Members of the consumer protocol may ask for different assignors of the coordinator, of one release.
     With members of the classic and others of the consumer protocol it is a group on its way from
-    one to the other. Assignors of kafka-go and KafkaJS run in a client that otherwise behaves as
+    one to the other. Assignors of kafka-go run in a client that otherwise behaves as
     Java's, and so do others of Sarama's and franz-go's than :data:`PLAYED_WITH` has.
     """
     kinds = {(strategy.membership, strategy.protocol) for strategy in chosen}
