@@ -775,9 +775,13 @@ def test_a_client_whose_session_is_another_one_unless_set_is_told_with_it():
     for client, session_ms in (("kafkajs", 30_000), ("sarama", 10_000)):
         [told] = clients.taken_for(subject(of_client(librdkafkas(), client)))
         assert f"session.timeout.ms={session_ms}" in told and "--set" in told
-    for client in ("aiokafka", "sarama"):
+    for client, own in (
+        ("aiokafka", "session.timeout.ms=10000"),
+        ("sarama", "session.timeout.ms=10000"),
+        ("kafkajs", "fetch.max.wait.ms=5000"),
+    ):
         [told] = clients.taken_for(subject(of_client(librdkafkas(), client)))
-        assert clients.ALSO_TIMES in told and "session.timeout.ms=10000" in told
+        assert clients.ALSO_TIMES in told and own in told
     for client in ("kafka-python", "kgo"):
         [told] = clients.taken_for(subject(of_client(librdkafkas(), client)))
         assert clients.ALSO_TIMES in told and "--set" not in told

@@ -14,7 +14,7 @@ from assignlab.releases import CAME_WITH, version
 from assignlab.words import listed
 
 LIBRDKAFKA, FRANZ_GO = "librdkafka", "franz-go"
-PLAYED = (LIBRDKAFKA, "aiokafka", "kafka-python", "sarama", FRANZ_GO)
+PLAYED = (LIBRDKAFKA, "aiokafka", "kafka-python", "kafkajs", "sarama", FRANZ_GO)
 """Other clients than Java's whose joining and leaving is played as theirs."""
 OF_LIBRDKAFKA = {s.kind for s in assignors.strategies().values() if s.system == LIBRDKAFKA}
 """The strategies that librdkafka has, by the names that it takes."""
@@ -61,7 +61,7 @@ KAFKA_PYTHON_SINCE = {
 OWN_DEFAULTS = {
     "aiokafka": "session.timeout.ms=10000",
     "kafka-go": "session.timeout.ms=30000",
-    "kafkajs": "session.timeout.ms=30000",
+    "kafkajs": "session.timeout.ms=30000, max.poll.interval.ms=60000 and fetch.max.wait.ms=5000",
     "sarama": "session.timeout.ms=10000 and metadata.max.age.ms=600000",
 }
 """What clients have unless it is set, in the words of Java's, where it is not what Java's newest has:
