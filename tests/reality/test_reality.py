@@ -11,13 +11,13 @@ from assignlab.errors import UnknownName
 from assignlab.jvm.names import Names
 from assignlab.proof.originals import OriginalsUnavailable
 from assignlab.reality import beside, known, record, recording, scripts
-from assignlab.reality.hosts import IN_GO, JAVA, PACKAGES, Client
+from assignlab.reality.hosts import IN_GO, JAVA, KAFKAJS, PACKAGES, Client
 from assignlab.timeline import simulation
 from assignlab.timeline.scenario import Member, leave
 
 RECORDED = recording.all_of()
 CLIENTS = (Path(__file__).parents[2] / "docs" / "clients.md").read_text(encoding="utf-8")
-OTHERS = (*PACKAGES, *IN_GO)
+OTHERS = (*PACKAGES, *IN_GO, KAFKAJS)
 MOVES = "coordinator_moves"
 
 
