@@ -1,5 +1,5 @@
-// Real consumers of Sarama or franz-go in one process, as Members.java has Java's and members.py those
-// of others.
+// Real consumers of Sarama, franz-go or kafka-go in one process, as Members.java has Java's and
+// members.py those of others.
 //
 // The same JSON lines: commands on standard input, what happens to the members, with the moment in
 // ms, on standard output. Settings have the names that Java's consumer gives them; its
@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/IBM/sarama"
+	"github.com/segmentio/kafka-go"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -33,6 +34,7 @@ type command struct {
 	Key          string         `json:"key"`
 	Topics       []string       `json:"topics"`
 	Settings     map[string]any `json:"settings"`
+	Commit       string         `json:"commit"`
 	Ms           int64          `json:"ms"`
 	ProcessingMs float64        `json:"processing_ms"`
 }
@@ -428,6 +430,149 @@ func (m *ofFranzGo) close() {
 	m.client.Close()
 }
 
+// ofKafkaGo is a reader of kafka-go's in a group, as its users have it. An application hears nothing of
+// partitions there, so the reader's own logger tells of them. (A bare ConsumerGroup has generations
+// with assignments, but its user writes what reads and commits, on which hangs when a generation ends.)
+type ofKafkaGo struct {
+	*member
+	config     kafka.ReaderConfig
+	reader     *kafka.Reader
+	id         string
+	generation int
+	given      map[string][]int32
+	stop       context.CancelFunc
+	ended      chan struct{}
+}
+
+// prepare asks for the coordinator; a reader joins as soon as it is made.
+func (m *ofKafkaGo) prepare() error {
+	if err := m.configure(); err != nil {
+		return err
+	}
+	client := kafka.Client{Addr: kafka.TCP(m.config.Brokers...)}
+	asked := kafka.FindCoordinatorRequest{Key: m.config.GroupID}
+	found, err := client.FindCoordinator(context.Background(), &asked)
+	if err != nil {
+		return err
+	}
+	return found.Error
+}
+
+func (m *ofKafkaGo) configure() error {
+	config := &m.config
+	config.GroupTopics, config.Logger = m.command.Topics, m
+	times := map[string]*time.Duration{
+		"session.timeout.ms":      &config.SessionTimeout,
+		"heartbeat.interval.ms":   &config.HeartbeatInterval,
+		"max.poll.interval.ms":    &config.RebalanceTimeout,
+		"metadata.max.age.ms":     &config.PartitionWatchInterval,
+		"auto.commit.interval.ms": &config.CommitInterval,
+		"fetch.max.wait.ms":       &config.MaxWait,
+	}
+	for name, value := range m.Settings {
+		text := fmt.Sprint(value)
+		switch name {
+		case "enable.auto.commit", "max.poll.records": // a reader has one record at a time
+		case "bootstrap.servers":
+			config.Brokers = strings.Split(text, ",")
+		case "group.id":
+			config.GroupID = text
+		case "client.id":
+			config.Dialer = &kafka.Dialer{ClientID: text, Timeout: 10 * time.Second, DualStack: true}
+		case "auto.offset.reset":
+			config.StartOffset = map[string]int64{
+				"earliest": kafka.FirstOffset, "latest": kafka.LastOffset,
+			}[text]
+		case "partition.assignment.strategy":
+			for _, strategy := range strings.Split(text, ",") {
+				config.GroupBalancers = append(config.GroupBalancers, map[string]kafka.GroupBalancer{
+					"range":      kafka.RangeGroupBalancer{},
+					"roundrobin": kafka.RoundRobinGroupBalancer{},
+				}[strategy])
+			}
+		default:
+			set, known := times[name]
+			if !known {
+				return errors.New("no setting of kafka-go's: " + name)
+			}
+			ms, err := strconv.ParseFloat(text, 64)
+			if err != nil {
+				return err
+			}
+			*set = time.Duration(ms) * time.Millisecond
+		}
+	}
+	config.WatchPartitionChanges = config.PartitionWatchInterval > 0
+	if m.Commit != "auto" { // CommitMessages waits for the broker
+		config.CommitInterval = 0
+	}
+	return nil
+}
+
+// Printf tells when the reader begins to read partitions, and when it has committed for the last time
+// what it read of them.
+func (m *ofKafkaGo) Printf(said string, values ...any) {
+	switch strings.TrimSpace(said) {
+	case "Joined group %s as member %s in generation %d":
+		m.id, m.generation = values[1].(string), int(values[2].(int32))
+	case "subscribed to topics and partitions: %+v":
+		m.given = map[string][]int32{}
+		for of := reflect.ValueOf(values[0]).MapRange(); of.Next(); {
+			topic, partition := of.Key().Field(0).String(), int32(of.Key().Field(1).Int())
+			m.given[topic] = append(m.given[topic], partition)
+		}
+		m.tellOf("assigned", m.given, m.id, int32(m.generation))
+	case "stopped commit for group %s":
+		m.tellOf("revoked", m.given, m.id, int32(m.generation))
+	case "%v": // of the group or of a commit
+		m.tellError(values[0].(error))
+	}
+}
+
+func (m *ofKafkaGo) start() {
+	var reads context.Context
+	reads, m.stop = context.WithCancel(context.Background())
+	m.ended = make(chan struct{})
+	m.reader = kafka.NewReader(m.config)
+	go m.run(reads)
+}
+
+// run reads record by record until it is stopped, also after an error, and commits as it is told:
+// ReadMessage before a record is processed, at once or every so often, CommitMessages after that.
+func (m *ofKafkaGo) run(reads context.Context) {
+	defer close(m.ended)
+	read := m.reader.ReadMessage
+	if m.Commit == "after" || m.Commit == "" {
+		read = m.reader.FetchMessage
+	}
+	for {
+		record, err := read(reads)
+		if reads.Err() != nil {
+			return
+		}
+		m.tellError(err)
+		if err != nil {
+			continue
+		}
+		m.process(record.Topic, int32(record.Partition), record.Offset)
+		if m.Commit == "after" {
+			m.tellError(m.reader.CommitMessages(reads, record))
+		}
+	}
+}
+
+// subscribe has nothing to call: a reader reads what it was made for.
+func (m *ofKafkaGo) subscribe([]string) {
+	m.tell("fatal", event{"error": "a reader of kafka-go's cannot subscribe to something else"})
+}
+
+// close lets the application finish what it is at.
+func (m *ofKafkaGo) close() {
+	m.stop()
+	<-m.ended
+	m.reader.Close()
+}
+
 func main() {
 	members := map[string]*member{}
 	lines := bufio.NewScanner(os.Stdin)
@@ -440,6 +585,7 @@ func main() {
 			made := &member{command: told, toDo: make(chan command, 100)}
 			made.consumer = map[string]consumer{
 				"sarama": &ofSarama{member: made}, "franz-go": &ofFranzGo{member: made},
+				"kafka-go": &ofKafkaGo{member: made},
 			}[os.Args[1]]
 			members[told.Key] = made
 			go made.live()

@@ -1,4 +1,4 @@
-"""librdkafka, kafka-python, aiokafka, Sarama, franz-go and KafkaJS beside Java's client: who runs a member; real groups of each."""
+"""Other clients beside Java's: who runs a member; real groups of each."""
 
 import pytest
 

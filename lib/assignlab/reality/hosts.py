@@ -3,8 +3,8 @@ and telling what happens to their members.
 
 Members that share a process are cheap; one that is to crash or to freeze has a process of its own,
 which a signal ends or stops. The other side is ``oracle/reality``: ``Members.java`` for Java's
-clients, ``members.py`` for librdkafka, kafka-python and aiokafka, ``members.go`` for Sarama and
-franz-go, ``members.js`` for KafkaJS.
+clients, ``members.py`` for librdkafka, kafka-python and aiokafka, ``members.go`` for Sarama, franz-go
+and kafka-go, ``members.js`` for KafkaJS.
 """
 
 import contextlib
@@ -31,6 +31,7 @@ from assignlab.proof.originals import (
 from assignlab.timeline.scenario import (
     AIOKAFKA,
     FRANZ_GO,
+    KAFKA_GO,
     KAFKA_PYTHON,
     KAFKAJS,
     LIBRDKAFKA,
@@ -39,7 +40,7 @@ from assignlab.timeline.scenario import (
 )
 
 JAVA = "kafka-clients"
-IN_GO = (SARAMA, FRANZ_GO)
+IN_GO = (SARAMA, FRANZ_GO, KAFKA_GO)
 IN_JAVA = System(
     module="reality",
     main="assignlab.oracle.reality.Members",

@@ -21,9 +21,8 @@ from assignlab.timeline.config import MOST, Given, TimelineError, plain
 SECOND = 1000
 """In milliseconds."""
 LIBRDKAFKA, AIOKAFKA, KAFKA_PYTHON = "librdkafka", "aiokafka", "kafka-python"
-SARAMA, FRANZ_GO = "sarama", "franz-go"
-KAFKAJS = "kafkajs"
-OTHERS = (AIOKAFKA, FRANZ_GO, KAFKA_PYTHON, KAFKAJS, LIBRDKAFKA, SARAMA)
+SARAMA, FRANZ_GO, KAFKA_GO, KAFKAJS = "sarama", "franz-go", "kafka-go", "kafkajs"
+OTHERS = (AIOKAFKA, FRANZ_GO, KAFKA_GO, KAFKA_PYTHON, KAFKAJS, LIBRDKAFKA, SARAMA)
 """Other clients than Java's that are played."""
 
 
@@ -50,7 +49,7 @@ class Member(Given):
     ``strategies``: its partition.assignment.strategy list, most wanted first; None
     for the run's own. One of the coordinator's (``server-uniform``) is ``group.protocol=consumer``
     and its ``group.remote.assignor``. ``client``: ``librdkafka``, ``kafka-python``, ``aiokafka``,
-    ``sarama``, ``franz-go`` or ``kafkajs``, else Java's, or the one whose strategies these are.
+    ``sarama``, ``franz-go``, ``kafka-go`` or ``kafkajs``, else Java's, or the one whose strategies these are.
     """
 
     name: str
