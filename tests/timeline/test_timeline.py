@@ -2716,6 +2716,171 @@ def test_what_franz_go_does_not_have_is_refused():
     assert rounds(play([], "franz-go-range", [Member("a", pattern="t.*")], until=20_000))
 
 
+KAFKA_GO = "kafka-go-range"
+
+
+def test_a_rebalance_of_kafka_go_waits_for_the_fetches_that_are_out():
+    """As recorded: a second less than they may wait, or a quarter less where that is less than a second; with
+    records in all partitions it waits for the next ones."""
+    joins = [timeline.join(60_500, Member("c"))]
+    for rate, wait, least, most in ((0, 10_000, 200, 9_100), (0, 400, 0, 400), (50, 10_000, 0, 60)):
+        how = {"topics": [Topic("t", 6, rate=rate)], "fetch_max_wait_ms": wait, "until": 90_000}
+        heard = heard_of(play(joins, KAFKA_GO, **how), "a", 60_500)
+        (revoked, *_), (assigned, *_) = heard
+        assert least <= assigned - revoked < most
+
+
+def test_a_member_of_kafka_go_sends_no_heartbeats_while_it_waits_for_its_fetches():
+    """As recorded: where they may wait for longer than a session the group expels it, and it is back 5 s after
+    it has been told."""
+    how = {"fetch_max_wait_ms": 10_000, "session_timeout_ms": 6_000, "heartbeat_interval_ms": 1_000}
+    joins = [timeline.join(60_500, Member("c"))]
+    topics = [Topic("t", 6)]
+    history = play(joins, KAFKA_GO, topics=topics, until=100_000, **how)
+    assert told(history, "error", 60_500).count("UNKNOWN_MEMBER_ID") == 2
+    [(at, _, _)] = [call for call in heard_of(history, "a", 60_500) if call[1] == "assigned"][:1]
+    [error, *_] = [e.time_ms for e in history.events if e.kind == "error" and e.time_ms > 60_500]
+    assert at > error + 5_000
+    history = play(
+        joins, KAFKA_GO, topics=topics, until=100_000, **{**how, "session_timeout_ms": 30_000}
+    )
+    assert not told(history, "error", 60_500)
+
+
+def test_close_of_kafka_go_waits_for_the_fetches_that_are_out():
+    """As recorded."""
+    how = {"fetch_max_wait_ms": 10_000, "topics": [Topic("t", 6)], "until": 80_000}
+    history = play([timeline.leave(60_500, "a")], KAFKA_GO, **how)
+    [closed] = [e.time_ms for e in history.events if e.kind == "closed"]
+    assert 60_600 < closed < 69_600
+
+
+def test_nobody_waits_for_a_member_of_kafka_go_that_is_at_work():
+    """As recorded: it keeps its partitions; a rebalance goes on without it, and a record that is at hand is
+    read again."""
+    topics = [Topic("t", 4, rate=50)]
+    members = [Member(name, processing_ms=8) for name in "ab"]
+    stalls = [timeline.stall(60_000, "b", 60_000)]
+    how = {"max_poll_interval_ms": 20_000, "until": 160_000}
+    assert not rounds(play(stalls, KAFKA_GO, members, topics, **how), 60_000)
+    joins = timeline.join(61_000, Member("c", processing_ms=8))
+    history = play([*stalls, joins], KAFKA_GO, members, topics, commit="after", **how)
+    [ended] = rounds(history, 61_000)
+    assert ended < 65_000 and kinds_of(history, "b", 60_000) == ["revoked", "assigned"]
+    again = timeline.deliveries_frame(history)["again"].sum()
+    assert 0 < again <= 3  # one a member, where Java's would be a whole batch
+
+
+def test_a_member_of_kafka_go_may_hand_out_one_record_more_in_a_rebalance():
+    """As recorded: its commit waits for the next generation, which reads it again."""
+    joins, topics = [timeline.join(60_500, Member("c"))], [Topic("t", 6, rate=50)]
+    again = set()
+    for seed in range(6):
+        history = play(joins, KAFKA_GO, topics=topics, commit="before", seed=seed, until=90_000)
+        again.add(int(timeline.deliveries_frame(history)["again"].sum()))
+    assert again <= {0, 1, 2} and len(again) > 1
+
+
+@pytest.mark.parametrize("commit", ["auto", "before"])
+def test_read_message_of_kafka_go_commits_before_a_record_is_processed(commit):
+    """As recorded: who crashes at a record loses it, also where commits are made every so often."""
+    members = [Member(name, processing_ms=2_500) for name in "ab"]
+    topics, how = [Topic("t", 1, rate=1)], {"auto_commit_interval_ms": 1_000}
+    crashes = [timeline.crash(62_900, name) for name in "ab"]
+    joins = timeline.join(75_000, Member("c"))
+    history = play([*crashes, joins], KAFKA_GO, members, topics, commit=commit, **how)
+    assert measure.lost_records(history)["records"].sum() == 1
+    history = play([*crashes, joins], KAFKA_GO, members, topics, commit="after", **how)
+    assert not measure.lost_records(history)["records"].sum()
+
+
+def test_a_group_of_kafka_go_gets_nothing_where_a_topic_is_not_there():
+    """As recorded: of no topic, from the next rebalance on until the one after it is there."""
+    topics, members = [Topic("t", 4), Topic("t2", 2)], [Member("a"), Member("b", topics=["t"])]
+    gone = [timeline.delete_topic(60_000, "t2"), timeline.join(90_000, Member("c", topics=["t"]))]
+    history = play(gone[:1], KAFKA_GO, members, topics)
+    assert not rounds(history, 60_000)
+    history = play(gone, KAFKA_GO, members, topics)
+    assert len(rounds(history, 60_000)) == 1 and not any(owners_at_end(history).values())
+
+
+def test_all_members_of_kafka_go_watch_how_many_partitions_there_are():
+    """As recorded: from the beginning of a generation on; without that growth is seen at the next rebalance."""
+    grown = [timeline.add_partitions(60_000, "t", 8)]
+    how = {"topics": [Topic("t", 4)], "until": 100_000}
+    history = play(grown, KAFKA_GO, metadata_max_age_ms=20_000, **how)
+    assert {call[1] for name in "ab" for call in heard_of(history, name, 60_000)[:1]} == {"revoked"}
+    assert told(history, "rejoin", 60_000)[:2] == ["partition changes found"] * 2
+    assert not rounds(play(grown, KAFKA_GO, metadata_max_age_ms=200_000, **how), 60_000)
+
+
+def test_who_is_closed_while_it_joins_kafka_go_gets_nothing():
+    """As recorded: its join comes to an end, and then it leaves."""
+    actions = [
+        timeline.stall(60_000, "a", 20_000), timeline.join(61_000, Member("c", strategies=[KAFKA_GO])),
+        timeline.leave(70_000, "b"),
+    ]  # fmt: skip
+    members = [Member("a", strategies=["sarama-range"]), Member("b", start_ms=500)]
+    history = play(actions, KAFKA_GO, members, [Topic("t", 6, rate=10)], until=120_000)
+    [closed] = [e.time_ms for e in history.events if e.kind == "closed"]
+    assert closed > 79_000 and "assigned" not in kinds_of(history, "b", 60_000)
+
+
+def test_a_group_of_kafka_go_whose_coordinator_moves_rebalances():
+    """As recorded: whoever is told so joins the new one; Java's goes on. Who joins meanwhile is back after 5 s."""
+    moves = [timeline.coordinator_moves(60_000)]
+    assert not rounds(play(moves, "range", until=90_000), 60_000)
+    history = play(moves, KAFKA_GO, until=90_000)
+    assert rounds(history, 60_000) and "NOT_COORDINATOR" not in told(history, "error", 60_000)
+    late = [timeline.join(60_500, Member("c")), timeline.coordinator_moves(60_520)]
+    history = play(late, KAFKA_GO, topics=[Topic("t", 6)], until=90_000)
+    assert told(history, "error", 60_000)[:1] == ["NOT_COORDINATOR"]
+    assert 65_500 < next(at for at, kind, _ in heard_of(history, "c", 60_000) if kind == "assigned")
+    history = play(
+        [*late, timeline.leave(60_510, "c")], KAFKA_GO, topics=[Topic("t", 6)], until=90_000
+    )
+    [closed] = [e.time_ms for e in history.events if e.kind == "closed"]
+    assert closed < 61_000
+
+
+def test_kafka_go_shares_no_group_with_clients_of_other_subscriptions():
+    """As recorded: Java's leader dies of it, librdkafka's gives it nothing, and it leaves where it leads."""
+    for leads, ends, partitions in (
+        ("range", ("fatal", "SchemaException"), 0),
+        ("kafka-python-range", ("fatal", "SchemaException"), 0),
+        ("librdkafka-range", None, 0),
+        ("sarama-range", None, 3),
+        ("franz-go-range", None, 3),
+        ("aiokafka-range", None, 3),
+    ):
+        members = [Member("a", strategies=[leads]), Member("b", start_ms=500)]
+        history = play([], KAFKA_GO, members, [Topic("t", 6)], until=10_500)
+        assert {(e.kind, e.detail) for e in history.events if e.kind == "fatal"} == {ends} - {None}
+        assert len(owners_at_end(history).get("b", ())) == partitions
+        members = [Member("a"), Member("b", start_ms=500, strategies=[leads])]
+        history = play([], KAFKA_GO, members, [Topic("t", 6)], until=10_500)
+        reads = leads in ("kafka-python-range", "aiokafka-range")
+        assert told(history, "error") == ([] if reads else ["unable to read metadata for member"])
+        assert len(owners_at_end(history).get("b", ())) == (3 if reads else 6)
+
+
+@pytest.mark.parametrize("action", ["subscribe", "unsubscribe", "enforce_rebalance"])
+def test_what_kafka_go_does_not_have_is_refused(action):
+    done = {
+        "subscribe": timeline.subscribe(10_000, "a", ["t"]),
+        "unsubscribe": timeline.unsubscribe(10_000, "a"),
+        "enforce_rebalance": timeline.enforce_rebalance(10_000, "a"),
+    }
+    with pytest.raises(TimelineError, match=f"{action}: kafka-go's members do not have it"):
+        play([done[action]], KAFKA_GO, until=20_000)
+    static = Member("a", instance="i", client="kafka-go")
+    with pytest.raises(TimelineError, match="are played with topics and no instance id"):
+        play([], "range", [static], until=20_000)
+    with pytest.raises(TimelineError, match="kafka-go's members do not run"):
+        play([], COOPERATIVE, [replace(static, instance=None)], until=20_000)
+    assert rounds(play([], KAFKA_GO, [Member("a", instance="i")], until=20_000))
+
+
 def test_a_list_of_aiokafka_is_sent_one_strategy_after_the_other():
     """As recorded: a group joins once for each."""
     history = play([], ["aiokafka-range", "aiokafka-sticky"], until=20_000)

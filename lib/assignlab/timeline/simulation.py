@@ -16,6 +16,7 @@ from assignlab.timeline.protocols import (
     classic_client,
     classic_coordinator,
     franz_go_client,
+    kafka_go_client,
     kafka_python_client,
     kafkajs_client,
     kip848_client,
@@ -29,6 +30,7 @@ from assignlab.timeline.protocols import (
 from assignlab.timeline.scenario import (
     AIOKAFKA,
     FRANZ_GO,
+    KAFKA_GO,
     KAFKA_PYTHON,
     KAFKAJS,
     LIBRDKAFKA,
@@ -51,6 +53,7 @@ class Protocol(NamedTuple):
 KINDS: dict[str, type[Consumer]] = {
     AIOKAFKA: aiokafka_client.Client,
     FRANZ_GO: franz_go_client.Client,
+    KAFKA_GO: kafka_go_client.Client,
     KAFKA_PYTHON: kafka_python_client.Client,
     KAFKAJS: kafkajs_client.Client,
     LIBRDKAFKA: librdkafka_client.Client,
@@ -59,13 +62,18 @@ KINDS: dict[str, type[Consumer]] = {
 """Other clients than Java's under the classic protocol."""
 LACKS = {
     AIOKAFKA: {"cooperative", "server"},
+    KAFKA_GO: {"cooperative", "server"},
     KAFKA_PYTHON: {"server"},
     KAFKAJS: {"cooperative", "server"},
 }
 """Protocols that clients have no strategies of."""
 ONE_PROTOCOL = (LIBRDKAFKA, KAFKA_PYTHON)
 """Clients that refuse a list of eager and cooperative strategies."""
-PLAYED_WITH = {FRANZ_GO: "topics", SARAMA: "topics and eager strategies"}
+PLAYED_WITH = {
+    FRANZ_GO: "topics",
+    KAFKA_GO: "topics and no instance id",
+    SARAMA: "topics and eager strategies",
+}
 """What members of these clients have that are played as theirs; others are played as Java's."""
 
 
@@ -77,6 +85,8 @@ def client_named(member: Member, strategies: Sequence[Strategy]) -> str:
 def is_played(client: str, member: Member, strategies: Sequence[Strategy]) -> bool:
     """Whether a member of a client is played as that, and not as Java's (:data:`PLAYED_WITH`)."""
     eager = all(strategy.protocol == "eager" for strategy in strategies)
+    if client == KAFKA_GO and member.instance is not None:
+        return False
     return (client not in PLAYED_WITH or member.pattern is None) and (eager or client != SARAMA)
 
 
@@ -141,8 +151,8 @@ def protocol_of(chosen: set[Strategy]) -> Protocol:
 
     Members of the consumer protocol may ask for different assignors of the coordinator, of one release.
     With members of the classic and others of the consumer protocol it is a group on its way from
-    one to the other. Assignors of kafka-go run in a client that otherwise behaves as
-    Java's, and so do others of Sarama's and franz-go's than :data:`PLAYED_WITH` has.
+    one to the other. What :data:`PLAYED_WITH` does not have of other clients runs in one that behaves as
+    Java's.
     """
     kinds = {(strategy.membership, strategy.protocol) for strategy in chosen}
     if len(chosen) == 1 and kinds <= set(ALONE):

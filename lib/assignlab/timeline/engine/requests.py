@@ -50,6 +50,7 @@ class JoinRequest:
     ``protocols``: its strategies by the names that clients of every kind and release offer, most
     wanted first; ``claims``: what it tells each of them; ``generation``: the last that it was in,
     which is a part of what it sends; ``owned``: what it holds, as dense partition numbers.
+    ``tells_owned``: whether the message has a place for that, and ``cut_short``: whether it ends before.
     """
 
     member_id: str
@@ -58,6 +59,8 @@ class JoinRequest:
     claims: tuple[Claim | None, ...] = ()
     generation: int = -1
     owned: np.ndarray = field(default_factory=lambda: EMPTY)
+    tells_owned: bool = True
+    cut_short: bool = False
 
     def claim_for(self, strategy: str) -> Claim | None:
         """What the member tells a strategy that it owns."""

@@ -23,8 +23,8 @@ class Client(classic_client.TaskClient):
     """A consumer of aiokafka. ``proposed``: its strategies, of which its JoinGroup lists ``strategies``. A
     timer commits what has been handed out, unless a join is under way."""
 
-    joins_for_same_topics = commits_by_timer = True
-    leads_when_back = asks_for_missing = False
+    joins_for_same_topics = commits_by_timer = takes_short = True
+    leads_when_back = asks_for_missing = tells_owned = False
 
     def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):
         super().__init__(world, coordinator, member, number)

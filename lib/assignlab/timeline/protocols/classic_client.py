@@ -67,6 +67,12 @@ class Client(Consumer):
     """Whether it refuses a commit itself while it joins, or is out of the group."""
     leads_when_back = True
     """Whether a static member that led, and is back in time, is told that it leads (KIP-814)."""
+    tells_owned = True
+    """Whether its subscription has a place for owned partitions: those of version 1 and later."""
+    cuts_short = False
+    """Whether it leaves that out though it says version 1."""
+    takes_short = False
+    """Whether it can lead somebody who does, or dies of that (ConsumerProtocol.deserializeSubscription)."""
 
     def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):
         super().__init__(world, member, number)
@@ -404,7 +410,8 @@ class Client(Consumer):
         request = JoinRequest(
             self.member_id, tuple(s.kind for s in self.strategies), self.subscription,
             tuple(self._claim_for(strategy) for strategy in self.strategies),
-            self.generation if self.sends_generation else NO_GENERATION, self.held,
+            self.generation if self.sends_generation else NO_GENERATION, self.held, self.tells_owned,
+            self.cuts_short,
         )  # fmt: skip
         self.clock.after(self.config.latency_ms, self.coordinator.join_group, self, request)
 
@@ -537,6 +544,9 @@ class Client(Consumer):
         next metadata is other than this, and the group rebalances though nothing happened.
         """
         self.leads, self.assignment_snapshot = True, self.metadata_snapshot
+        if not self.takes_short and any(m.request.cut_short for m in members):
+            self._die("SchemaException")
+            return
         if skip_assignment:
             # A static leader that is back in time: everybody keeps what was assigned.
             self._send_sync({})

@@ -39,7 +39,7 @@ class Client(classic_client.TaskClient):
     """A consumer of franz-go. ``failed``: how many times in turn it could not join;
     ``asks_since``: since when it asks for topics that are not there."""
 
-    sends_generation = metadata_by_timer = True
+    sends_generation = metadata_by_timer = takes_short = True
     commits_again = polls_in_time = False
 
     def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):

@@ -32,7 +32,7 @@ class Client(classic_client.OtherClient):
     member had when it began to join."""
 
     reads_new_last = True
-    leads_when_back = False
+    leads_when_back = tells_owned = False
 
     def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):
         super().__init__(world, coordinator, member, number)

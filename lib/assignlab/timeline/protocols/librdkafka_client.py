@@ -63,7 +63,7 @@ class Client(Timed, classic_client.OtherClient):
     """
 
     notices_long_freeze = asks_for_missing = commits_again = checks_commits = False
-    metadata_by_timer = True
+    metadata_by_timer = takes_short = True
 
     def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):
         super().__init__(world, coordinator, member, number)
@@ -255,6 +255,11 @@ class Client(Timed, classic_client.OtherClient):
             self.metadata = self.world.cluster.partitions.copy()
             self.cached.update(t for t in self.group_subscription if self.metadata[t])
             self._perform_assignment(*of_group)
+
+    def _perform_assignment(self, members: list[GroupMember], skip_assignment: bool) -> None:
+        """Whose subscription is cut short gets nothing."""
+        whole = [member for member in members if not member.request.cut_short]
+        super()._perform_assignment(whole, skip_assignment)
 
     def _join_complete(self, *answer) -> None:
         super()._join_complete(*answer)

@@ -34,7 +34,7 @@ class Client(classic_client.OtherClient):
 
     notices_long_freeze = leads_when_back = asks_for_missing = commits_again = closes = False
     polls_in_time = False
-    joins_for_same_topics = metadata_by_timer = True
+    joins_for_same_topics = metadata_by_timer = takes_short = True
 
     def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):
         super().__init__(world, coordinator, member, number)

@@ -1,0 +1,224 @@
+"""kafka-go's client, where it does otherwise than Java's.
+
+A member's life is that of :mod:`~assignlab.timeline.protocols.classic_client`. Here stand the steps that
+differ, after kafka-go 0.4.51 (``consumergroup.go``, ``reader.go``): a ``Reader`` in a group is one member,
+every generation is a life of its own, which any error ends, and the next one begins when the fetches are
+back that were out: each partition has its own.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from assignlab.timeline.config import TimelineError
+from assignlab.timeline.engine.clock import cancel
+from assignlab.timeline.engine.poll_loop import Mode, Phase
+from assignlab.timeline.engine.world import World
+from assignlab.timeline.protocols import classic_client
+from assignlab.timeline.protocols.classic_client import JOINED, JOINING, SYNCING
+from assignlab.timeline.protocols.classic_coordinator import Coordinator, GroupMember
+from assignlab.timeline.protocols.errors import MEMBER_ID_REQUIRED, REBALANCE_IN_PROGRESS
+from assignlab.timeline.scenario import Member
+
+JOINS_AGAIN_MS = 5_000
+"""``JoinGroupBackoff``."""
+EARLIER_MS = 1_000
+"""So much earlier than ``MaxWait`` is over a fetch is to be back (``adjustDeadlineForRTT``); a quarter of it,
+where it is shorter than that."""
+LATE_MS = 4
+"""So much later, to thrice that, a fetch that finds no records is back, as measured; so those of a group's
+members, which begin together, drift apart. Up to twice that lies between the first ticks of their tickers."""
+
+
+class Client(classic_client.TaskClient):
+    """A reader of kafka-go's. ``reads_since``: when it began to fetch in this generation; ``fetch_ms``: how
+    long each of its fetches lasts then. Its ``PartitionWatchInterval`` is ``metadata_max_age_ms``."""
+
+    asks_for_missing = commits_again = polls_in_time = tells_owned = False
+    commits_by_timer = cuts_short = takes_short = True
+
+    def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):
+        super().__init__(world, coordinator, member, number)
+        self.settings.max_records = 1  # it hands out one record after the other
+        wait = self.config.fetch_max_wait_ms
+        self.settings.max_wait = wait - (EARLIER_MS if wait >= EARLIER_MS else wait // 4)
+        self.reads_since, self.fetch_ms = self.clock.now, 1
+
+    def subscribe(self, topics) -> None:
+        raise TimelineError("action subscribe: kafka-go's members do not have it")
+
+    def unsubscribe(self) -> None:
+        raise TimelineError("action unsubscribe: kafka-go's members do not have it")
+
+    def enforce_rebalance(self) -> None:
+        raise TimelineError("action enforce_rebalance: kafka-go's members do not have it")
+
+    # ---- metadata ------------------------------------------------------------------------------
+
+    def answer_due(self) -> int:
+        """Fetches have connections of their own."""
+        return self.clock.now
+
+    def _check_subscription(self) -> None:
+        """Nothing follows from metadata but what a leader sees, and who watches."""
+
+    def _watch_partitions(self, generation: int, before: list[int]) -> None:
+        """Every member compares its topics with those that its generation began with (partitionWatcher)."""
+        if self.generation != generation or self.phase != JOINED or self.joining:
+            return
+        if before != self._counts():
+            self.request_rejoin("partition changes found")
+        else:
+            every = self.config.metadata_max_age_ms
+            self.clock.after(every, self.in_time, self._watch_partitions, generation, before)
+
+    def _counts(self) -> list[int]:
+        return self.world.cluster.partitions[list(self.subscription)].tolist()
+
+    # ---- the end of a generation ---------------------------------------------------------------
+
+    def _fetches_back(self) -> int:
+        """When the last of its fetches is back: with the next record, or when it has waited long enough."""
+        now, own = self.clock.now, self.own.partition
+        if own.size == 0:
+            return now
+        waited = now + self.fetch_ms - (now - self.reads_since) % self.fetch_ms
+        rates = self.log.rate[own]
+        if not rates.all():
+            return waited
+        there = np.floor((now - self.log.created[own]) * rates)
+        comes = int(np.ceil(self.log.created[own] + (there + 1) / rates).max())
+        return min(waited, comes + self._behind)
+
+    @property
+    def _behind(self) -> int:
+        """So much later than it is written a record is here."""
+        return self.config.replication_ms + self.config.latency_ms
+
+    def _join_prepare(self) -> None:
+        """Heartbeats end with a generation, until the next one."""
+        cancel(self._beat)
+        if self.joining:
+            self._commit_before_join()
+
+    def to_commit(self) -> np.ndarray:
+        """What was handed out (ReadMessage)."""
+        return self.own.position.copy()
+
+    def _auto_commit_due(self) -> int:
+        """Its ticker begins with the generation (commitLoopInterval)."""
+        return self.clock.now + self.config.auto_commit_interval_ms
+
+    def _revoke(self, partitions: np.ndarray, then: Callable) -> None:
+        """Its application hears nothing and reads on until the fetches are back; a record whose commit has to
+        wait for the next generation stops it (CommitMessages)."""
+        if partitions.size == 0:
+            then()
+            return
+        self.tell("revoked", partitions)
+        stops = self.closing or self.mode in (Mode.AFTER, Mode.BEFORE)
+        if stops:
+            self._block()
+        self.clock.at(
+            self._fetches_back(), self.in_time, self._end_reading, partitions, stops, then
+        )
+
+    def _end_reading(self, partitions: np.ndarray, stopped: bool, then: Callable) -> None:
+        self._take_batch_for_done()
+        if stopped and not self.closing and self.loop.phase == Phase.POLL:
+            self._hand_out_one_more()
+        self.give_up(partitions, self.revoked_how())
+        if stopped:
+            self._unblock()
+        then()
+
+    def _hand_out_one_more(self) -> None:
+        """What a fetch brings then is handed out or dropped, as Go's select draws (sendMessage)."""
+        ends = self.log.ends(self.own.partition, self.clock.now - self._behind)
+        for chosen in np.flatnonzero(ends > self.own.position).tolist():
+            if self.world.tossed():
+                self.own.position[chosen] += 1
+                return
+
+    def heartbeat_failed(self, error: str, generation: int) -> None:
+        """Whatever it is."""
+        if generation == self.generation and self.phase == JOINED:
+            self.request_rejoin(error)
+
+    def commit_failed(self, error: str) -> None:
+        """Heartbeats tell."""
+
+    def _reset_on(self, error: str) -> None:
+        """Likewise."""
+
+    # ---- joining -------------------------------------------------------------------------------
+
+    def _send_join(self) -> None:
+        """It asks for the coordinator every time."""
+        self.find_coordinator(super()._send_join)
+
+    def _read_join(self, error, *answer) -> None:
+        """An error costs its id, and it does not say that it leaves."""
+        if error in (None, MEMBER_ID_REQUIRED):
+            super()._read_join(error, *answer)
+        elif self.phase == JOINING:
+            self._fail(error)
+
+    def synced(self, error, *answer) -> None:
+        if error is None:
+            super().synced(error, *answer)
+        elif error == REBALANCE_IN_PROGRESS and self.phase == SYNCING:
+            self._error(error)
+            self._rejoin_again()
+        elif self.phase == SYNCING:
+            self._fail_and_leave(error)
+
+    def _fail_and_leave(self, error: str) -> None:
+        self._send_leave()
+        self._fail(error)
+
+    def _fail(self, error: str) -> None:
+        """It comes back as a new member after a while, unless it closes meanwhile."""
+        self._error(error)
+        self._reset(error)
+        self.member_id, self.joining = "", False
+        if self.closes:
+            self._leave()
+            return
+        self.clock.after(JOINS_AGAIN_MS, self.in_time, self.request_rejoin, "")
+
+    def _lead(self, members: list[GroupMember], skip_assignment: bool) -> None:
+        """It asks for the topics of all members every time. Where one of them is not there it knows of none,
+        and nobody gets anything (readTopicMetadatav6). It leaves where it cannot read a subscription, since
+        that goes on behind the user data (makeMemberProtocolMetadata)."""
+        if any(member.request.tells_owned for member in members):
+            self._fail_and_leave("unable to read metadata for member")
+            return
+        self.group_subscription = {t for m in members for t in m.request.subscription}
+        self._fetch_metadata()
+        if not self.metadata[list(self.group_subscription)].all():
+            self.metadata = np.zeros_like(self.metadata)
+        self._perform_assignment(members, skip_assignment)
+
+    def _start_heartbeats(self) -> None:
+        """They begin with the generation."""
+        if self.phase == JOINED and self.alive:
+            cancel(self._beat)
+            first = self.config.heartbeat_interval_ms + self.world.drawn_ms(2 * LATE_MS)
+            self._beat = self.clock.after(first + self.config.latency_ms, self._heartbeat)
+
+    def _join_complete(self, generation: int, *answer) -> None:
+        """Who closes meanwhile begins no generation."""
+        if self.closes:
+            self.joining = False
+            self._leave()
+            return
+        self.reads_since = self.clock.now + 2 * self.config.latency_ms
+        self.fetch_ms = self.settings.max_wait + LATE_MS + self.world.drawn_ms(2 * LATE_MS)
+        super()._join_complete(generation, *answer)
+        every = self.config.metadata_max_age_ms
+        self.clock.after(every, self.in_time, self._watch_partitions, generation, self._counts())
+
+    def _accepted(self) -> tuple[int, ...]:
+        """It takes what it is given."""
+        return tuple(range(self.metadata.size))
