@@ -2747,6 +2747,16 @@ def test_a_member_of_kafka_go_sends_no_heartbeats_while_it_waits_for_its_fetches
     assert not told(history, "error", 60_500)
 
 
+@pytest.mark.parametrize("commit", ["auto", "after"])
+def test_a_member_of_kafka_go_that_was_expelled_is_back_after_five_seconds(commit):
+    """As recorded: whatever its commits are answered with."""
+    how = {"session_timeout_ms": 6_000, "heartbeat_interval_ms": 1_000, "until": 100_000}
+    topics, freezes = [Topic("t", 6, rate=50)], [timeline.freeze(60_000, "b", 9_000)]
+    history = play(freezes, KAFKA_GO, topics=topics, commit=commit, **how)
+    (revoked, first, _), (assigned, then, _) = heard_of(history, "b", 60_000)
+    assert (first, then) == ("revoked", "assigned") and 5_000 < assigned - revoked < 7_000
+
+
 def test_close_of_kafka_go_waits_for_the_fetches_that_are_out():
     """As recorded."""
     how = {"fetch_max_wait_ms": 10_000, "topics": [Topic("t", 6)], "until": 80_000}
@@ -2792,6 +2802,11 @@ def test_read_message_of_kafka_go_commits_before_a_record_is_processed(commit):
     assert measure.lost_records(history)["records"].sum() == 1
     history = play([*crashes, joins], KAFKA_GO, members, topics, commit="after", **how)
     assert not measure.lost_records(history)["records"].sum()
+    rebalances = [timeline.join(62_900, Member("c", topics=["t2"]))]
+    topics.append(Topic("t2", 1))
+    history = play(rebalances, KAFKA_GO, members, topics, commit=commit, **how)
+    assert len(rounds(history, 62_900)) == 1
+    assert not timeline.deliveries_frame(history)["again"].sum()
 
 
 def test_a_group_of_kafka_go_gets_nothing_where_a_topic_is_not_there():

@@ -80,7 +80,7 @@ class Config(Given):
 
     Consumer, classic protocol: ``session_timeout_ms``, ``heartbeat_interval_ms``,
     ``max_poll_interval_ms`` (also the rebalance timeout; aiokafka's is its session, and
-    it is nothing else for Sarama's, franz-go's and KafkaJS's), ``max_poll_records``,
+    it is nothing else for Sarama's, franz-go's, kafka-go's and KafkaJS's), ``max_poll_records``,
     ``metadata_max_age_ms``, ``auto_commit_interval_ms``, ``auto_offset_reset`` (``earliest``,
     ``latest``), ``fetch_min_records`` (Kafka: ``fetch.min.bytes``), ``fetch_max_wait_ms``,
     ``retry_backoff_ms``; ``retry_backoff_max_ms``, up to which looks at topics that are not there

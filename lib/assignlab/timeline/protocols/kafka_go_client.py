@@ -27,7 +27,7 @@ EARLIER_MS = 1_000
 where it is shorter than that."""
 LATE_MS = 4
 """So much later, to thrice that, a fetch that finds no records is back, as measured; so those of a group's
-members, which begin together, drift apart. Up to twice that lies between the first ticks of their tickers."""
+members, which begin together, drift apart."""
 
 
 class Client(classic_client.TaskClient):
@@ -199,13 +199,6 @@ class Client(classic_client.TaskClient):
         if not self.metadata[list(self.group_subscription)].all():
             self.metadata = np.zeros_like(self.metadata)
         self._perform_assignment(members, skip_assignment)
-
-    def _start_heartbeats(self) -> None:
-        """They begin with the generation."""
-        if self.phase == JOINED and self.alive:
-            cancel(self._beat)
-            first = self.config.heartbeat_interval_ms + self.world.drawn_ms(2 * LATE_MS)
-            self._beat = self.clock.after(first + self.config.latency_ms, self._heartbeat)
 
     def _join_complete(self, generation: int, *answer) -> None:
         """Who closes meanwhile begins no generation."""
