@@ -30,6 +30,10 @@ from assignlab.timeline.scenario import Member
             [Client(JAVA, "4.4.0"), Client("franz-go", PINNED["franz-go"])],
         ),
         ("join-leave.kafkajs-roundrobin", [Client("kafkajs", PINNED["kafkajs"])]),
+        (
+            "range-leads.kafka-go-range",
+            [Client(JAVA, "4.4.0"), Client("kafka-go", PINNED["kafka-go"])],
+        ),
         ("crash.server-uniform", [Client(JAVA, "4.4.0")]),
         ("crash.server-uniform.librdkafka", [Client("librdkafka", PINNED["librdkafka"])]),
     ],
@@ -57,6 +61,7 @@ def test_real_groups_of_other_clients_have_the_owners_that_the_timeline_says():
             ("range", ["librdkafka-range"]),
         )
     ]
+    live.append(scripts.SCRIPTS["join-leave.kafka-go-range"])
     takes_over = [happens.join(10_000, Member("x", instance="instance-b"))]
     static = scripts.members("ab", static=True)
     live.append(scripts.script("live.fenced", "librdkafka-range", static, takes_over))

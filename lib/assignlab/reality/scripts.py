@@ -767,6 +767,74 @@ def of_kafkajs() -> Iterator[Script]:
         yield waits(replace(made, scenario=replace(made.scenario, members=slow)), quick)
 
 
+def unwatched(strategy: str) -> Iterator[Script]:
+    """A topic grows, is gone or comes that members name, and nobody looks; then one joins."""
+    for what, change in (
+        ("grown", lambda name: happens.add_partitions(JOINS, f"{name}-0", 10)),
+        ("gone", lambda name: happens.delete_topic(JOINS, f"{name}-1")),
+        ("comes", lambda name: happens.create_topic(JOINS, Topic(f"{name}-9", 5))),
+    ):
+        name = f"{what}-unwatched.{strategy}"
+        named = [f"{name}-0", f"{name}-1", *([f"{name}-9"] if what == "comes" else [])]
+        joins = happens.join(LATER, Member("d", topics=named))
+        yield script(name, strategy, members("abc", topics=named), [change(name), joins])
+
+
+def led_by(leads: str, follows: str, lasts_ms: int) -> Script:
+    """A member of one client leads, and one of another client is in its group."""
+    name = f"{leads}-leads.{follows}"
+    follower = Member("b", start_ms=STAGGER_MS, strategies=[follows])
+    who = [Member("a", strategies=[leads]), follower]
+    return script(name, leads, who, [], lasts_ms=lasts_ms)
+
+
+def of_kafka_go() -> Iterator[Script]:
+    """Members of kafka-go come, go, stand still, and are at work while others come; topics change. A fetch
+    waits 10 s for records unless it is told otherwise, and a rebalance waits for the fetch."""
+    strategy = "kafka-go-range"
+    for one in _of_kafka_go(strategy, "kafka-go-roundrobin"):
+        yield replace(one, settings=one.settings | {"fetch_max_wait_ms": 500})
+    unset = {
+        "session_timeout_ms": 30_000, "heartbeat_interval_ms": 3_000, "max_poll_interval_ms": 30_000,
+    }  # fmt: skip
+    idle = {"fetch_max_wait_ms": 10_000}
+    at, later = 15_000, 40_000
+    joins, leaves = happens.join(at, Member("d")), happens.leave(later, "b")
+    yield usual("nothing-to-read", strategy, [joins, leaves], lasts_ms=60_000, **idle, **unset)
+    yield usual("short-session", strategy, [joins], lasts_ms=50_000, **idle)
+    yield led_by("range", strategy, 9_500)  # with the session of who has died of it
+    yield led_by(strategy, "range", 14_000)
+
+
+def _of_kafka_go(strategy: str, other: str) -> Iterator[Script]:
+    for what in (join_leave, crash, restarts):
+        yield from map(what, (strategy, other))
+    for one in (stall_too_long, partitions_added, only_reader_leaves):
+        yield one(strategy)
+    yield handed_out(other)  # of range the last member has the only partition
+    yield from unwatched(strategy)
+    stands_still = happens.freeze(JOINS, "b", for_ms=9_000)
+    yield usual("freeze", strategy, [stands_still], lasts_ms=JOINS + 20_000)
+    joins, soon = (happens.join(at, Member("d")) for at in (JOINS, JOINS + 500))
+    yield usual("two-at-once", strategy, [joins, happens.join(JOINS + 300, Member("e"))])
+    kept = happens.freeze(JOINS, "a", for_ms=5_000)
+    closes = happens.leave(JOINS + 3_000, "b")
+    yield usual("close-in-rebalance", strategy, [kept, soon, closes], lasts_ms=JOINS + 12_000)
+    moves, later = happens.coordinator_moves, happens.join(LATER, Member("d"))
+    twice = [moves(JOINS), later, moves(LATER + 300)]
+    yield usual("coordinator-moves-again", strategy, twice, lasts_ms=LATER + 14_000)
+    few = [happens.join(JOINS, Member("e")), happens.leave(LATER, "a")]
+    yield script(f"idle-members.{strategy}", strategy, members("abcd"), few, partitions=(3,))
+    at_hand, midst = happens.stall(JOINS, "b", for_ms=4_000), JOINS + 4_800
+    for commit in ("auto", "before", "after"):
+        yield with_records("join", strategy, commit, [joins])
+        dies = [at_hand, happens.crash(midst, "b")]
+        yield with_records("crash", strategy, commit, dies, midst + 10_000)
+        late = [happens.stall(JOINS, "a", for_ms=9_000), soon]
+        how = {"max_poll_interval_ms": 6_000}
+        yield with_records("late", strategy, commit, late, JOINS + 17_000, **how)
+
+
 def older_clients() -> Iterator[Script]:
     """Earlier releases of Java's client, and their members restarting with the broker's."""
     for release in ("2.8.2", "3.5.2"):
@@ -918,7 +986,7 @@ def all_scripts() -> Iterator[Script]:
     for some in (
         joins_and_leaves, crashes, stalls, static_members, rollouts, migrations, topics_change,
         subscriptions, other_clients, of_librdkafka, of_aiokafka, of_kafka_python, of_sarama, of_franz_go,
-        of_kafkajs, older_clients, deliveries, backlogs, coordinator_moves,
+        of_kafka_go, of_kafkajs, older_clients, deliveries, backlogs, coordinator_moves,
     ):  # fmt: skip
         yield from some()
 
