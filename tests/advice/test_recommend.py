@@ -782,6 +782,9 @@ def test_a_client_whose_session_is_another_one_unless_set_is_told_with_it():
     ):
         [told] = clients.taken_for(subject(of_client(librdkafkas(), client)))
         assert clients.ALSO_TIMES in told and own in told
+    kafka_go = of_client(librdkafkas(), "billing@pod-7 (github.com/segmentio/kafka-go)")
+    [told] = clients.taken_for(subject(kafka_go))
+    assert clients.ALSO_TIMES in told and "fetch.max.wait.ms=10000" in told
     for client in ("kafka-python", "kgo"):
         [told] = clients.taken_for(subject(of_client(librdkafkas(), client)))
         assert clients.ALSO_TIMES in told and "--set" not in told

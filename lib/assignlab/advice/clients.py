@@ -14,7 +14,7 @@ from assignlab.releases import CAME_WITH, version
 from assignlab.words import listed
 
 LIBRDKAFKA, FRANZ_GO = "librdkafka", "franz-go"
-PLAYED = (LIBRDKAFKA, "aiokafka", "kafka-python", "kafkajs", "sarama", FRANZ_GO)
+PLAYED = (LIBRDKAFKA, "aiokafka", "kafka-go", "kafka-python", "kafkajs", "sarama", FRANZ_GO)
 """Other clients than Java's whose joining and leaving is played as theirs."""
 OF_LIBRDKAFKA = {s.kind for s in assignors.strategies().values() if s.system == LIBRDKAFKA}
 """The strategies that librdkafka has, by the names that it takes."""
@@ -60,7 +60,7 @@ KAFKA_PYTHON_SINCE = {
 """The release that brought each (by the published ones from 1.4.7 to 3.0.12)."""
 OWN_DEFAULTS = {
     "aiokafka": "session.timeout.ms=10000",
-    "kafka-go": "session.timeout.ms=30000",
+    "kafka-go": "session.timeout.ms=30000, max.poll.interval.ms=30000 and fetch.max.wait.ms=10000",
     "kafkajs": "session.timeout.ms=30000, max.poll.interval.ms=60000 and fetch.max.wait.ms=5000",
     "sarama": "session.timeout.ms=10000 and metadata.max.age.ms=600000",
 }
