@@ -3187,8 +3187,8 @@ def test_under_kip_848_librdkafka_leaves_a_poll_interval_at_its_next_poll():
 
 
 def test_a_client_is_javas_or_librdkafkas():
-    with pytest.raises(UnknownName, match="unknown client 'kafka-go'"):
-        play([], members=[Member("a", client="kafka-go")])
+    with pytest.raises(UnknownName, match="unknown client 'kafka-net'"):
+        play([], members=[Member("a", client="kafka-net")])
     with pytest.raises(TimelineError, match="client of 'a'"):
         play([], members=[Member("a", client=1)])
     with pytest.raises(TimelineError, match="client of 'a': librdkafka cannot run scala-range"):
