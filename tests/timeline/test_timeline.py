@@ -2507,17 +2507,34 @@ def test_kafkajs_sends_heartbeats_between_records_alone():
 
 
 def test_kafkajs_lets_go_in_the_midst_of_a_batch():
-    """As recorded: the rest of it goes to others, who read it once."""
+    """As recorded: what is done of it is committed, and the rest of it goes to others, who read it once."""
     topics = [Topic("t", 2, rate=100)]
     members = [Member(name, processing_ms=8) for name in "ab"]
     happens = [
         timeline.stall(60_000, "b", 5_000),
-        timeline.join(62_000, Member("c", processing_ms=8)),
+        timeline.join(66_000, Member("c", processing_ms=8)),
     ]
-    history = play(happens, KAFKAJS, members, topics)
-    [again] = rounds(history, 62_000)
-    assert again < 65_200, "not after the 5 s of records that were at hand"
+    how = {"heartbeat_interval_ms": 1_000, "latency_ms": 50}
+    history = play(happens, KAFKAJS, members, topics, **how)
+    [again] = rounds(history, 66_000)
+    assert again < 67_800, "not when the records are done that were at hand"
     assert timeline.deliveries_frame(history)["again"].sum() == 0
+
+
+def test_kafkajs_hands_out_all_that_a_fetch_brings():
+    """As recorded: a crash repeats it all, since it is committed when it is done."""
+    topics = [Topic("t", 2, rate=300)]
+    members = [Member(name, processing_ms=2) for name in "ab"]
+    happens = [timeline.stall(60_000, "b", 5_000), timeline.crash(67_500, "b")]
+    again = timeline.deliveries_frame(play(happens, KAFKAJS, members, topics))["again"].sum()
+    assert 1_000 < again < 1_300
+
+
+def test_a_frozen_member_of_kafkajs_sends_no_heartbeat():
+    """As recorded: whoever stands still for longer than its session is out."""
+    for for_ms, out in ((46_000, True), (30_000, False)):
+        history = play([timeline.freeze(60_000, "b", for_ms)], KAFKAJS, topics=NO_RECORDS)
+        assert bool(told(history, "removed")) == out
 
 
 def test_kafkajs_commits_after_every_batch():
@@ -2531,17 +2548,23 @@ def test_kafkajs_commits_after_every_batch():
 
 
 def test_every_member_of_kafkajs_looks_at_its_topics():
-    """As recorded: each at its own moment, and joins again where it did not know of a partition."""
-    grown = [timeline.add_partitions(61_000, "t", 7)]
+    """As recorded: each at its own moment, and lets go where it did not know of a partition; before the leader
+    has looked, too, it gets what it had."""
+    grown = [timeline.add_partitions(61_000, "t", 9)]
     members = [
         Member("a"),
         *(Member(n, start_ms=s, made_ms=s) for n, s in (("b", 500), ("c", 1_000))),
     ]
     how = {"metadata_max_age_ms": 30_000, "until": 200_000}
-    assert len(rounds(play(grown, "roundrobin", members, NO_RECORDS, **how), 61_000)) == 1
-    history = play(grown, KAFKAJS, members, NO_RECORDS, **how)
-    assert 1 <= len(rounds(history, 61_000)) <= 3
-    assert sum(map(len, owners_at_end(history).values())) == 7
+    for strategy, kinds in (("roundrobin", []), (KAFKAJS, ["revoked", "assigned"])):
+        history = play(grown, strategy, members, NO_RECORDS, **how)
+        [began] = rounds(history, 61_000)
+        alone = [one for one in heard_of(history, "c", 61_000) if one[0] < began - 4_000]
+        assert [kind for _, kind, _ in alone] == kinds
+        assert len({tuple(labels) for *_, labels in alone}) == bool(kinds)
+        assert sum(map(len, owners_at_end(history).values())) == 9
+        if kinds:
+            assert not calls_after(history, began + 1_000), "who is given a new one knows of all"
 
 
 def test_a_group_of_kafkajs_is_over_when_one_of_its_topics_is_gone():
@@ -2552,6 +2575,8 @@ def test_a_group_of_kafkajs_is_over_when_one_of_its_topics_is_gone():
         how = {"metadata_max_age_ms": 10_000, "until": 200_000, "commit": "none"}
         history = play(gone, strategy, topics=topics, **how)
         assert sum(map(len, owners_at_end(history).values())) == partitions
+    [at, *_] = heard_of(play(gone, KAFKAJS, topics=topics), "a", 60_000)[0]
+    assert at < 60_100, "its fetch says so"
     back = timeline.create_topic(50_000, Topic("t3", 1))
     missing = play([back], KAFKAJS, [Member("a", topics=["t", "t3"])], topics)
     assert told(missing, "fatal") == ["UNKNOWN_TOPIC_OR_PARTITION"]
@@ -2559,11 +2584,11 @@ def test_a_group_of_kafkajs_is_over_when_one_of_its_topics_is_gone():
 
 def test_kafkajs_resolves_a_pattern_once():
     """As recorded: what is created later is not read, before the process starts again."""
-    created = [timeline.create_topic(60_000, Topic("t2", 2))]
     members = [Member(name, pattern="t.*") for name in "ab"]
+    happens = [timeline.create_topic(60_000, Topic("t2", 2)), timeline.join(90_000, Member("c"))]
     how = {"topics": NO_RECORDS, "metadata_max_age_ms": 10_000}
     for strategy, partitions in (("roundrobin", 8), (KAFKAJS, 6)):
-        history = play(created, strategy, members, **how)
+        history = play(happens, strategy, members, **how)
         assert sum(map(len, owners_at_end(history).values())) == partitions
 
 
@@ -2599,6 +2624,32 @@ def test_what_kafkajs_does_not_have_is_refused():
             play([action], KAFKAJS, until=20_000)
     with pytest.raises(TimelineError, match="kafkajs's members do not run cooperative-sticky"):
         play([], "cooperative-sticky", [Member("a", client="kafkajs")], until=20_000)
+
+
+def test_a_heartbeat_of_kafkajs_that_failed_does_not_count():
+    """As recorded: after a join the first one comes with the first fetch that is back."""
+    first_join = timeline.join(61_000, Member("c"))
+    for strategy, most in (("roundrobin", 3_200), (KAFKAJS, 700)):
+        [first] = rounds(play([first_join], strategy, topics=NO_RECORDS), 61_000)
+        again = timeline.join(first + 100, Member("d"))
+        _, second = rounds(play([first_join, again], strategy, topics=NO_RECORDS), 61_000)
+        assert most - 700 <= second - first <= most
+    how = {"fetch_max_wait_ms": 20_000}  # where there are records fetches are back at once
+    [first] = rounds(play([first_join], KAFKAJS, **how), 61_000)
+    again = timeline.join(first + 5_000, Member("d"))
+    _, second = rounds(play([first_join, again], KAFKAJS, **how), 61_000)
+    assert second - first < 8_300
+
+
+def test_a_group_of_kafkajs_joins_again_when_its_coordinator_moves():
+    """As recorded: NOT_COORDINATOR is a rebalance to it. Who joins then tries again after 0.3 s, give or take a
+    fifth, as its source says."""
+    moves = timeline.coordinator_moves(60_010)
+    for strategy, again in (("roundrobin", 0), (KAFKAJS, 1)):
+        assert len(rounds(play([moves], strategy, topics=NO_RECORDS), 60_000)) == again
+    history = play([timeline.join(60_000, Member("c")), moves], KAFKAJS, topics=NO_RECORDS)
+    refused, tried = (e.time_ms for e in history.events if e.kind == "error")
+    assert 240 <= tried - refused <= 370
 
 
 def test_members_of_kafkajs_are_never_static():

@@ -151,9 +151,6 @@ class Client(classic_client.OtherClient):
         if any(self.metadata[topic] > known for topic, known in self.knows.items()):
             self.request_rejoin("topic has been updated")
 
-    def _check_subscription(self) -> None:
-        """Nothing else follows from metadata."""
-
     def topic_is_gone(self) -> None:
         """A fetch says so of what it has."""
         self.in_poll(self.after_round_trip, self._fetch_failed)
@@ -224,14 +221,6 @@ class Client(classic_client.OtherClient):
             if self._metadata_due() <= self.clock.now:  # before the first fetch
                 self.after_round_trip(self._look_at_topics)
 
-    def _accepted(self) -> tuple[int, ...]:
-        """It drops what it does not read."""
-        return tuple(range(self.metadata.size))
-
-    def take(self, partitions: np.ndarray) -> None:
-        mine = self.world.cluster.of_topics(partitions, self.subscription)
-        super().take(partitions[mine])
-
     def offsets_are_here(self, partitions: np.ndarray, taken: int) -> None:
         """It asks for them before its first fetch."""
         drawn = self.world.drawn_ms(BEGINS_MS)
@@ -284,12 +273,6 @@ class Client(classic_client.OtherClient):
 
     def commit_failed(self, error: str) -> None:
         self.heartbeat_failed(error, self.generation)
-
-    def _reset_on(self, error: str) -> None:
-        """A commit before a join that is refused: the error says how it joins."""
-        if error not in (*GOES_ON, *UNREACHED):
-            self._error(error)
-            self._reset(error)
 
     # ---- failing and leaving -------------------------------------------------------------------
 
