@@ -2532,8 +2532,9 @@ def test_kafkajs_hands_out_all_that_a_fetch_brings():
 
 def test_a_frozen_member_of_kafkajs_sends_no_heartbeat():
     """As recorded: whoever stands still for longer than its session is out."""
-    for for_ms, out in ((46_000, True), (30_000, False)):
-        history = play([timeline.freeze(60_000, "b", for_ms)], KAFKAJS, topics=NO_RECORDS)
+    how = {"topics": NO_RECORDS, "fetch_max_wait_ms": 20_000}
+    for for_ms, out in ((46_000, True), (20_000, False)):
+        history = play([timeline.freeze(60_000, "b", for_ms)], KAFKAJS, **how)
         assert bool(told(history, "removed")) == out
 
 

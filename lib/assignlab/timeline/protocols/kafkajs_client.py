@@ -151,11 +151,8 @@ class Client(classic_client.OtherClient):
         if any(self.metadata[topic] > known for topic, known in self.knows.items()):
             self.request_rejoin("topic has been updated")
 
-    def topic_is_gone(self) -> None:
-        """A fetch says so of what it has."""
-        self.in_poll(self.after_round_trip, self._fetch_failed)
-
     def _fetch_failed(self) -> None:
+        """A fetch says that a topic is gone, of what it has."""
         if self.phase == JOINED and not self.joining and self._reads_gone_topic():
             self._fail()
 
