@@ -27,8 +27,9 @@ from assignlab.timeline.protocols.errors import (
 from assignlab.timeline.scenario import Member
 
 UNKNOWN_TOPIC = "UNKNOWN_TOPIC_OR_PARTITION"
-RETRY_MS, RETRIES = 300, 5
-"""``retry.initialRetryTime``, give or take a fifth, twice as long each time; ``retry.retries``."""
+RETRY_MS, MOST_MS, RETRIES = 300, 30_000, 5
+"""``retry.initialRetryTime``, give or take a fifth, twice as long each time up to ``retry.maxRetryTime``;
+``retry.retries``."""
 BEGINS_MS = 10
 """Until the first fetch of a member that was assigned partitions, at most (as recorded): of those that were
 together, one may leave before the heartbeats of others then, or after them."""
@@ -200,7 +201,7 @@ class Client(classic_client.OtherClient):
         self._rejoin_again()
 
     def _retry_ms(self) -> int:
-        wait = RETRY_MS << max(self.failed - 1, 0)
+        wait = min(RETRY_MS << min(self.failed - 1, 7), MOST_MS)
         return wait - wait // 5 + self.world.drawn_ms(2 * wait // 5)
 
     def _join_complete(self, generation: int, partitions: np.ndarray, *claim) -> None:
