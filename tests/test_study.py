@@ -250,6 +250,22 @@ def test_the_answer_tells_what_to_do_and_which_picture_shows_it(project, shown):
     assert (record["picture"], record["short"], record["do"]) == ("first", "Up.", "")
 
 
+def test_what_to_do_leads_to_another_notebook(project, shown):
+    made = study.begin("01_first", {})
+    made.answer("It rises.", do="If x < 1: [06 upgrade](06_upgrade.ipynb).")
+    [(data, _)] = shown
+    assert '<p>If x &lt; 1: <a href="06_upgrade.ipynb">06 upgrade</a>.</p>' in data["text/html"]
+    assert data["text/plain"].endswith("If x < 1: 06 upgrade.")
+
+
+def test_a_title_stands_above_its_picture_in_lines_that_a_phone_shows(project, shown):
+    made, drawn = study.begin("01_first", {}), figure()
+    made.figure("line", drawn, alt="A line", title="what is seen " * 9)
+    lines = drawn.get_suptitle().splitlines()
+    assert len(lines) > 1 and max(map(len, lines)) <= study.TITLE
+    assert "what is seen" in (made.folder / "line.svg").read_text(encoding="utf-8")
+
+
 def test_a_short_answer_keeps_its_result_wherever_it_is_too_long(project, shown):
     made = study.begin("01_first", {})
     made.answer("They do.", short=f"Restarts of two: 39 in step; 563 late, of {'many, ' * 50}")

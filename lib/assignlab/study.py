@@ -29,6 +29,7 @@ from collections.abc import Collection
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from textwrap import fill
 
 from assignlab.local.doctor import folder_problem
 from assignlab.local.files import whole, write_json
@@ -54,7 +55,7 @@ from assignlab.sliders import (
     stepper,
     steps_widget,
 )
-from assignlab.words import cell, counted, first_sentence, heading, listed
+from assignlab.words import NOTEBOOK, cell, counted, first_sentence, heading, linking, listed
 
 RECORD = "record.json"
 FAILURES = "failures"
@@ -66,6 +67,8 @@ WIDTH = 48
 """Characters that fit side by side on a phone: wider tables are marked, for the page to turn."""
 DPI, MARGIN = 144, 0.1
 """Of a picture: dots per inch, and inches left free around what it shows."""
+TITLE = 56
+"""Characters of a line of a picture's title, at most: what a phone shows of a wide picture."""
 SMALL = 640
 """Width in pixels of a picture's part that the index shows."""
 ROLE = "assignlab"
@@ -173,18 +176,20 @@ class Study:
         text = f"{caption}\n{told.to_string(index=False)}"
         _display({"text/html": _table_html(told, caption)}, text, kind="table", name=name)
 
-    def figure(self, name: str, figure, alt: str, small=None):
+    def figure(self, name: str, figure, alt: str, title: str = "", small=None):
         """Show a matplotlib figure (or a seaborn grid) and keep it as PNG and SVG, then close it.
 
-        alt: what the picture shows, in words, for those who do not see it. small: the axes that
-        stand for the picture in the index, or another figure that does; the first axes unless
-        given.
+        alt: what the picture shows, in words, for those who do not see it. title: what is seen; it
+        stands above the picture, in lines that a phone shows whole. small: the axes that stand for
+        the picture in the index, or another figure that does; the first axes unless given.
         """
         import matplotlib.pyplot as plt
 
         if not alt.strip():
             raise ValueError(f"figure {name!r} needs an alt text that says what it shows")
         figure = getattr(figure, "figure", figure)
+        if title:
+            figure.suptitle(fill(title, TITLE), x=0.01, ha="left", weight="bold")
         png = io.BytesIO()
         box = _laid_out(figure)
         figure.savefig(png, format="png", dpi=DPI, bbox_inches=box)
@@ -289,7 +294,8 @@ class Study:
         """Show what answers the notebook's question, computed and not typed: in its first sentence,
         which stands out; what follows says how much, and where it is not so.
 
-        The page begins with it. do: what a reader does with it, in a sentence or two. short: the
+        The page begins with it. do: what a reader does with it, in a sentence or two, and where to
+        read on, as ``[06 upgrade](06_upgrade.ipynb)``. short: the
         answer for the index, the result first: what is beyond 160 characters is cut off there, for
         names may be long; the answer's beginning unless given. picture: the name of the figure that
         shows it; the first one unless given.
@@ -309,9 +315,9 @@ class Study:
         }
         first, rest = map(html.escape, first_sentence(self._answer["answer"]))
         said = f"<strong>{first}</strong> {rest}".rstrip()
-        then = f"<p>{html.escape(self._answer['do'])}</p>" if do else ""
+        then = f"<p>{linking(self._answer['do'])}</p>" if do else ""
         page = f'<p class="answer" style="{ANSWER_STYLE}">{said}</p>{then}'
-        text = "\n".join(filter(None, [self._answer["answer"], self._answer["do"]]))
+        text = "\n".join(filter(None, [self._answer["answer"], NOTEBOOK.sub(r"\1", do.strip())]))
         _display({"text/html": page}, text, kind="answer")
 
     def failures(self, frame):

@@ -5,6 +5,7 @@ Pages show words and keep the columns' names for the files;
 ``docs/glossary.md`` is written from here.
 """
 
+import html
 import numbers
 import re
 from collections.abc import Iterable, Mapping
@@ -366,7 +367,7 @@ def source(cited: re.Match) -> str:
     return f"https://github.com/{REPOSITORIES[cited['client']]}/issues/{cited['number']}"
 
 
-def linked(html: str) -> str:
+def linked(page: str) -> str:
     """The HTML with a link at every issue and proposal that is named outside links and code.
 
     >>> linked("librdkafka 4783 is not in librdkafka 2.15.1")
@@ -380,7 +381,7 @@ confluent-kafka-go issue 622</a>'
 <code>KAFKA-1</code>'
     """
     inside: list[str] = []
-    pieces = re.split(r"(<!--.*?-->|<[^>]+>)", html, flags=re.DOTALL)
+    pieces = re.split(r"(<!--.*?-->|<[^>]+>)", page, flags=re.DOTALL)
     for place, piece in enumerate(pieces):
         tag = re.match(r"<(/?)(a|code|pre|script|style|svg|title)\b", piece)
         if tag and tag[1]:
@@ -390,6 +391,19 @@ confluent-kafka-go issue 622</a>'
         elif not inside and not piece.startswith("<"):
             pieces[place] = CITED.sub(lambda m: f'<a href="{source(m)}">{m[0]}</a>', piece)
     return "".join(pieces)
+
+
+NOTEBOOK = re.compile(r"\[([^\]]+)\]\((\d\d_\w+\.ipynb)\)")
+"""A link to another notebook, as its text has it: what is read, and the file."""
+
+
+def linking(text: str) -> str:
+    """A text as HTML, with its links to other notebooks.
+
+    >>> linking("Keep < 5: [06 upgrade](06_upgrade.ipynb).")
+    'Keep &lt; 5: <a href="06_upgrade.ipynb">06 upgrade</a>.'
+    """
+    return NOTEBOOK.sub(r'<a href="\2">\1</a>', html.escape(text))
 
 
 def cell(value) -> str:

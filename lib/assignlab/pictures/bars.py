@@ -36,9 +36,13 @@ def costs(rows: pd.DataFrame) -> tuple[Figure, dict[tuple[str, str], pd.Series]]
     for panels, (cost, title) in zip(axes, titles.items(), strict=True):
         for ax, event in zip(panels, events, strict=True):
             part = rows[rows["event"] == event].dropna(subset=f"{cost}_high")
-            for end, color, label in (("high", MOST, "at most"), ("low", LEAST, "at least")):
+            for end, color, label, above in (
+                ("low", LEAST, "at least", 2),
+                ("high", MOST, "at most", 1),
+            ):
                 values = part[f"{cost}_{end}"].astype(float)
-                ax.barh(part["strategy"].map(names.index), values, color=color, label=label)
+                at = part["strategy"].map(names.index)
+                ax.barh(at, values, color=color, label=label, zorder=above)
             ax.set_yticks(range(len(names)), names)
             ax.set_ylim(len(names) - 0.5, -0.5)
             if part.empty:

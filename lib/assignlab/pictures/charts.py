@@ -15,7 +15,7 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogFormatter, LogLocator, MaxNLocator
+from matplotlib.ticker import LogLocator, MaxNLocator
 
 from assignlab import assignors
 from assignlab.errors import UnknownName
@@ -528,7 +528,8 @@ def log_above_one(ax: Axes, values: pd.Series, label: str = "") -> Axes:
         scale = "log scale"
         ax.set_yscale("log")
         ax.set_ylim(values.min() / 2, 2 * values.max())
-        ax.yaxis.set_minor_formatter(LogFormatter())
+        log_ticks(ax.yaxis, at=(1, 2, 5))
+        ax.minorticks_off()
     else:
         scale = "log scale above 1"
         ax.set_yscale("symlog", linthresh=1)

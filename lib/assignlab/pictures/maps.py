@@ -90,9 +90,7 @@ def heat(
     return ax
 
 
-def by_topics(
-    cells: pd.DataFrame, together: Mapping[str, Sequence[str]], measure: str, title: str
-) -> Figure:
+def by_topics(cells: pd.DataFrame, together: Mapping[str, Sequence[str]], measure: str) -> Figure:
     """One map for each course and number of topics: members to the right, partitions of a topic
     upwards, framed where every topic is divided.
 
@@ -116,7 +114,6 @@ def by_topics(
         row[0].set_ylabel("partitions a topic")
     for ax in axes[-1]:
         ax.set_xlabel("members")
-    figure.suptitle(f"{title}; green: the members divide every topic")
     return figure
 
 

@@ -17,7 +17,7 @@ import jinja2
 from assignlab.local.files import whole
 from assignlab.runner.plan import Plan
 from assignlab.study import ROLE, provenance
-from assignlab.words import cell, first_sentence, linked, terms_in
+from assignlab.words import cell, first_sentence, linked, linking, terms_in
 
 TEMPLATES = Path(__file__).parent / "templates"
 PAGE_SUFFIX = ".html"
@@ -96,7 +96,7 @@ def write_page(folder: Path, plan: Plan, scale: str, left: dict) -> None:
         title=plan.notebook.title,
         index=f"{up}index.html",
         answer=first_sentence(left.get("answer", "")),
-        do=left.get("do"),
+        do=between_pages(linking(left.get("do") or ""), up),
         picture=picture,
         sections=sections,
         parameters=values_line(plan.values),
@@ -227,10 +227,13 @@ def _links(files) -> str:
     return f'<p class="files">all of it: {", ".join(links)}</p>' if links else ""
 
 
-def navigate(path: Path, before: tuple | None, after: tuple | None) -> None:
-    """Write the links of a page to its neighbours: (link, title) each, None where there is none."""
+def navigate(path: Path, before: tuple | None, after: tuple | None, articles: str | None) -> None:
+    """Write the links of a page to its neighbours, (link, title) each, and to the page of the articles;
+    None where there is none."""
     page = path.read_text(encoding="utf-8")
-    links = environment().get_template("navigation.html.j2").render(before=before, after=after)
+    links = environment().get_template("navigation.html.j2").render(
+        before=before, after=after, articles=articles
+    )  # fmt: skip
     renewed = NAVIGATION.sub(lambda _: links, page)
     if renewed != page:
         with whole(path) as part:

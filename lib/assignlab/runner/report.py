@@ -43,22 +43,22 @@ def write_report(place: Place) -> Path:
             },
         },
     )
-    _link_neighbours(place, records)
     articles = write_articles(place)
+    _link_neighbours(place, records, articles and f"../../{articles}")
     _write_index(place, records, points, articles, place.folder / "index.html", "")
     index = place.outputs / "index.html"
     _write_index(place, records, points, articles, index, f"{place.scale}/")
     return index
 
 
-def _link_neighbours(place: Place, records: dict[str, dict]) -> None:
+def _link_neighbours(place: Place, records: dict[str, dict], articles: str | None) -> None:
     names = [name for name in records if (place.folder / name / f"{name}{PAGE_SUFFIX}").is_file()]
     links = [
         (f"../{name}/{name}{PAGE_SUFFIX}", f"{number_of(name)} {records[name]['title']}")
         for name in names
     ]
     for name, before, after in zip(names, [None, *links], [*links[1:], None], strict=False):
-        navigate(place.folder / name / f"{name}{PAGE_SUFFIX}", before, after)
+        navigate(place.folder / name / f"{name}{PAGE_SUFFIX}", before, after, articles)
 
 
 def _write_index(
