@@ -404,6 +404,7 @@ def matrix(
     # Names stand above, where reading begins: the rows may be many.
     ax.tick_params(axis="x", labelrotation=90, labeltop=True, labelbottom=False)
     ax.xaxis.set_label_position("top")
+    ax.xaxis.labelpad = 8  # or it touches the longest name
     ax.tick_params(axis="y", labelrotation=0)
     return ax
 

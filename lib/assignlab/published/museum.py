@@ -408,11 +408,17 @@ def mark(fault: str) -> str:
 def explained(words: pd.DataFrame) -> str:
     """What the marks of a :func:`matrix` stand for.
 
-    >>> explained(pd.DataFrame({"3.9": ["twice", "(lost)"], "4.0": ["-", "NPE"]}))
-    'twice: two owners; lost: nobody owns it; NPE: NullPointerException'
+    >>> explained(pd.DataFrame({"3.9": ["twice", ""], "4.0": ["-", "NPE"]}))
+    'twice: two owners; NPE: NullPointerException; -: has no such strategy'
+    >>> explained(pd.DataFrame({"3.9": ["(lost)"]}))
+    'lost: nobody owns it; in brackets: wrong, but not this fault'
     """
-    drawn = {word.strip("()") for word in words.to_numpy().ravel()}
-    return "; ".join(f"{word}: {meant}" for word, meant in MEANT.items() if word in drawn)
+    marks = set(words.to_numpy().ravel())
+    drawn = {mark.strip("()") for mark in marks}
+    told = [f"{word}: {meant}" for word, meant in MEANT.items() if word in drawn]
+    told += ["in brackets: wrong, but not this fault"] * any(mark.startswith("(") for mark in marks)
+    told += ["-: has no such strategy"] * ("-" in marks)
+    return "; ".join(told)
 
 
 def matrix(strategies: Iterable[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
