@@ -176,7 +176,7 @@ class Study:
         text = f"{caption}\n{told.to_string(index=False)}"
         _display({"text/html": _table_html(told, caption)}, text, kind="table", name=name)
 
-    def figure(self, name: str, figure, alt: str, title: str = "", small=None):
+    def figure(self, name: str, figure, alt: str, small=None, title: str = ""):
         """Show a matplotlib figure (or a seaborn grid) and keep it as PNG and SVG, then close it.
 
         alt: what the picture shows, in words, for those who do not see it. title: what is seen; it
