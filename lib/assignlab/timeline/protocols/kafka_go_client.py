@@ -34,7 +34,7 @@ class Client(classic_client.TaskClient):
     """A reader of kafka-go's. ``reads_since``: when it began to fetch in this generation; ``fetch_ms``: how
     long each of its fetches lasts then. Its ``PartitionWatchInterval`` is ``metadata_max_age_ms``."""
 
-    asks_for_missing = commits_again = polls_in_time = tells_owned = False
+    commits_again = polls_in_time = tells_owned = False
     commits_by_timer = cuts_short = takes_short = True
 
     def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):
@@ -211,7 +211,3 @@ class Client(classic_client.TaskClient):
         super()._join_complete(generation, *answer)
         every = self.config.metadata_max_age_ms
         self.clock.after(every, self.in_time, self._watch_partitions, generation, self._counts())
-
-    def _accepted(self) -> tuple[int, ...]:
-        """It takes what it is given."""
-        return tuple(range(self.metadata.size))
