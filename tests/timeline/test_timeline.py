@@ -2653,12 +2653,11 @@ def test_a_group_of_kafkajs_joins_again_when_its_coordinator_moves():
     assert 240 <= tried - refused <= 370
 
 
-def test_members_of_kafkajs_are_never_static():
-    """Their requests to join have no instance id, as its source says."""
-    back = [timeline.restart(60_000, "a", 5_000)]
-    for strategy, again in (("roundrobin", 0), (KAFKAJS, 2)):
-        members = [Member(name, instance=name) for name in "ab"]
-        assert len(rounds(play(back, strategy, members), 60_000)) == again
+@pytest.mark.parametrize("client", ["kafkajs", "kafka-go"])
+def test_static_members_of_a_client_without_instance_ids_are_refused(client):
+    static = Member("a", client=client, instance="i", strategies=["roundrobin"])
+    with pytest.raises(TimelineError, match=f"{client}'s members are played with .*no instance id"):
+        play([], members=[static])
 
 
 FRANZ_GO = [Member(name, client="franz-go") for name in "ab"]

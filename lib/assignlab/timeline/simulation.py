@@ -72,6 +72,7 @@ ONE_PROTOCOL = (LIBRDKAFKA, KAFKA_PYTHON)
 PLAYED_WITH = {
     FRANZ_GO: "topics",
     KAFKA_GO: "topics and no instance id",
+    KAFKAJS: "no instance id",
     SARAMA: "topics and eager strategies",
 }
 """What members of these clients have that are played as theirs; others are played as Java's."""
@@ -85,9 +86,9 @@ def client_named(member: Member, strategies: Sequence[Strategy]) -> str:
 def is_played(client: str, member: Member, strategies: Sequence[Strategy]) -> bool:
     """Whether a member of a client is played as that, and not as Java's (:data:`PLAYED_WITH`)."""
     eager = all(strategy.protocol == "eager" for strategy in strategies)
-    if client == KAFKA_GO and member.instance is not None:
-        return False
-    return (client not in PLAYED_WITH or member.pattern is None) and (eager or client != SARAMA)
+    lacks_pattern = client in (FRANZ_GO, KAFKA_GO, SARAMA) and member.pattern is not None
+    lacks_instance = client in (KAFKA_GO, KAFKAJS) and member.instance is not None
+    return not (lacks_pattern or lacks_instance or (client == SARAMA and not eager))
 
 
 def client_of(world: World, coordinator: Any, member: Member, number: int) -> Consumer:

@@ -7,7 +7,6 @@ So a member hears of a rebalance only when a record is done or a fetch is back, 
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
@@ -50,8 +49,7 @@ class Client(classic_client.OtherClient):
     commits_again = checks_commits = closes = False
 
     def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):
-        # It sends no instance id (``joinGroup`` of ``src/broker``).
-        super().__init__(world, coordinator, replace(member, instance=None), number)
+        super().__init__(world, coordinator, member, number)
         self.beaten = self.joined_at = self.clock.now
         self.knows: dict[int, int] = {}
         self.failed = 0

@@ -18,6 +18,7 @@ from assignlab.timeline.config import Config, TimelineError, defaults
 from assignlab.timeline.engine.history import History
 from assignlab.timeline.measure import gaps, per_event
 from assignlab.timeline.scenario import (
+    KAFKA_GO,
     KAFKAJS,
     Action,
     Member,
@@ -108,7 +109,7 @@ def grid(
 
     Every drift has groups of its own: the first one those of ``seeds``, each further one as many
     that follow. Static members, and another subscription while it runs, exist where Kafka's
-    coordinator knows the group's members, but not in KafkaJS; patterns everywhere but in MetaQ.
+    coordinator knows the group's members, but not in kafka-go and KafkaJS; patterns everywhere but in MetaQ.
 
     >>> found = grid(["join", "static too late"], ["range", "scala-range"], [0])
     >>> [(trial.trigger, trial.strategy) for trial in found]
@@ -137,7 +138,7 @@ def grid(
 def exists(trigger: str, strategy: Strategy) -> bool:
     """Whether consumers of a strategy's system have what a trigger takes."""
     if trigger.startswith("static") or trigger == "subscription changed":
-        return strategy.membership == "coordinator" and strategy.system != KAFKAJS
+        return strategy.membership == "coordinator" and strategy.system not in (KAFKA_GO, KAFKAJS)
     return trigger != "topic matches the pattern" or strategy.system != "MetaQ"
 
 
