@@ -76,7 +76,8 @@ RESULT = (
     "path = study._claim('numbers', 'table', ['csv'], 'Numbers')[0]\n"
     "path.write_text('n\\n1\\n')"
 )
-FINISH = "study.answer('The seed is %d.' % seed)\nstudy.finish()"
+ANSWER = "'The seed is %d.' % seed, do='Go on: [02 next](02_raises.ipynb).'"
+FINISH = f"study.answer({ANSWER})\nstudy.finish()"
 
 
 def notebook(
@@ -705,6 +706,7 @@ def test_the_page_needs_nothing_else_and_begins_with_the_answer(ran):
     begins = page.partition('id="code"')[0]
     assert '<p class="answer"><strong>The seed is 9.</strong></p>' in begins
     assert page.count("The seed is 9.") == 1
+    assert 'Go on: <a href="../02_raises/02_raises.html">02 next</a>.' in begins
     assert 'src="data:image/svg+xml' in begins and page.count("<img") == 1
     assert [image["alt"] for image in Tags(page).all("img")] == ['A line that "rises"']
     assert re.search(r"With</strong>\s+seed <b>9</b>", begins)
