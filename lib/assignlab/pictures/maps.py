@@ -15,7 +15,7 @@ from matplotlib.patches import Rectangle
 from assignlab.pictures import charts
 
 HARMLESS = "#007a5e"
-"""The frame of cells where a law says that nothing happens."""
+"""The frame of cells where a law says that nothing happens; on dark ones it is white."""
 CLOSEST = 0.075
 """How near labels at the end of lines may stand, as a share of the axes' height."""
 
@@ -81,8 +81,8 @@ def heat(
         if law is not None and law.iat[row, column]:
             # Inside the cell, and above the axes' own frame: else neighbours and edges hide a side.
             ax.add_patch(
-                Rectangle((column - 0.46, row - 0.42), 0.92, 0.84, fill=False, ec=HARMLESS, lw=1.5,
-                          zorder=3)
+                Rectangle((column - 0.46, row - 0.42), 0.92, 0.84, fill=False, lw=1.5, zorder=3,
+                          ec="white" if dark else HARMLESS)
             )  # fmt: skip
     ax.set_xticks(range(len(cells.columns)), list(cells.columns))
     ax.set_yticks(range(len(cells.index)), list(cells.index))
