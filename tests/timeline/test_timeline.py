@@ -1127,6 +1127,49 @@ def test_who_unsubscribes_waits_for_the_network_thread_at_times():
     assert took == {0, 100}
 
 
+@pytest.mark.parametrize(
+    ("client", "again"), [("", ["revoked", "lost"]), ("librdkafka", ["revoked"])]
+)
+def test_who_unsubscribes_and_closes_is_told_once_more_that_what_it_had_is_lost(client, again):
+    """As recorded: what Java's close looks at is not emptied by unsubscribe (groupAssignmentSnapshot)."""
+    members = [Member(name, client=client) for name in "ab"]
+    actions = [timeline.unsubscribe(50_000, "b"), timeline.leave(55_000, "b")]
+    history = play(actions, SERVER, members, until=60_000)
+    told_of = [e for e in history.events if e.member == 1 and e.kind in ("revoked", "lost")]
+    assert [e.kind for e in told_of] == again
+    assert {len(e.partitions) for e in told_of} == {3}
+    twice = [*actions[:1], timeline.unsubscribe(52_000, "b"), *actions[1:]]
+    assert told(play(twice, SERVER, members, until=60_000), "lost") == []
+
+
+@pytest.mark.parametrize(
+    ("release", "after_ms"),
+    [("4.0.1", 1_200), ("4.0.2", 200), ("4.1.1", 1_200), ("4.1.2", 200), ("4.4.0", 200)],
+)
+def test_what_a_member_gave_up_for_nobody_is_back_at_once_or_a_heartbeat_later(release, after_ms):
+    """KAFKA-19449: its coordinator takes what a member is just through with revoking for another's."""
+    members = [Member("a"), Member("b", start_ms=600)]
+    actions = [
+        timeline.stall(20_000, "a", 4_000),
+        timeline.join(20_500, Member("c")),
+        timeline.leave(22_500, "c"),
+    ]
+    config = timeline.defaults(
+        release, group_consumer_heartbeat_interval_ms=1_000, commit="none", poll_wakes="timeout"
+    )
+    scenario = Scenario([Topic("t", 6)], members, actions, duration_ms=30_000)
+    history = timeline.run(scenario, config, SERVER)
+    gave, got = (
+        [
+            e.time_ms
+            for e in history.events
+            if (e.kind, e.member) == (kind, 0) and e.partitions.size
+        ][-1]
+        for kind in ("revoked", "assigned")
+    )
+    assert got - gave == after_ms
+
+
 def test_heartbeats_go_on_where_an_answer_takes_longer_than_their_interval():
     history = play([], SERVER, latency_ms=3_000)
     assert told(history, "removed") == []

@@ -116,7 +116,9 @@ class Config(Given):
     ``group_consumer_migration_policy``: which groups may turn from one protocol to the other while
     they run (``bidirectional``, ``upgrade``, ``downgrade``, ``disabled``). A change of 4.2.2 and of
     4.3.1: ``group_consumer_refuses_classic``, whether under ``disabled`` nobody joins a consumer group
-    with the classic protocol. ``fencing``: False
+    with the classic protocol. One of 4.0.2 and of 4.1.2 (KAFKA-19449): ``group_consumer_gives_back``, whether
+    a member whose next target has what it just gave up gets it with that answer, not a heartbeat later.
+    ``fencing``: False
     switches off every check of membership and generation of a commit, on both sides; there is no
     such switch in Kafka.
 
@@ -171,6 +173,7 @@ class Config(Given):
     group_consumer_empty_is_assigned: bool = True
     group_consumer_knows_topics: bool = True
     group_consumer_refuses_classic: bool = True
+    group_consumer_gives_back: bool = True
     group_consumer_migration_policy: str = "bidirectional"
     fencing: bool = True
 
@@ -261,6 +264,7 @@ CHANGES: Mapping[str, Mapping[str, Mapping[str, object]]] = MappingProxyType(
                 "group_consumer_empty_is_assigned": False,
                 "group_consumer_knows_topics": False,
                 "group_consumer_refuses_classic": False,
+                "group_consumer_gives_back": False,
                 "poll_wakes": "timeout",
                 "auto_commit_ahead_percent": 0,
             },
@@ -279,6 +283,9 @@ CHANGES: Mapping[str, Mapping[str, Mapping[str, object]]] = MappingProxyType(
                 "group_consumer_migration_policy": "bidirectional",
             },
             "4.0.1": {"group_consumer_knows_topics": True},
+            "4.0.2": {"group_consumer_gives_back": True},
+            "4.1": {"group_consumer_gives_back": False},
+            "4.1.2": {"group_consumer_gives_back": True},
             "4.2": {
                 "group_coordinator_append_linger_ms": 0,
                 "poll_wakes": "at once",

@@ -46,6 +46,8 @@ class Client(Consumer):
     reads_new_first = True
     looks_again_ms = 100
     """So long an application that unsubscribes may wait before it sees what the network thread has for it."""
+    loses_again = True
+    """Whether who unsubscribes and then closes is told once more that what it had is lost."""
 
     def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):
         super().__init__(world, member, number)
@@ -62,6 +64,7 @@ class Client(Consumer):
         self._named: set[int] = set()
         self._asking = False
         self._unsubscribed_at = 0
+        self._left_with = EMPTY
         if self.config.commit == "auto":  # AutoCommitState
             interval = self.config.auto_commit_interval_ms
             first = self.made + interval  # or the first poll, which commits nothing
@@ -110,6 +113,7 @@ class Client(Consumer):
         self.phase = JOINING
         self.generation = JOINING_EPOCH
         self.target = None
+        self._left_with = EMPTY
         self._told_subscription = None
         self.set_verdict()
         self._send_heartbeat()
@@ -134,6 +138,7 @@ class Client(Consumer):
         leaves = self.phase not in (UNSUBSCRIBED, STALE)
         if self.phase == STALE:
             self._lose("unsubscribed")
+        self._left_with = EMPTY
         self._stop_heartbeats()
         self.advance()
         self.phase, self.target, self._reconciling = UNSUBSCRIBED, None, None
@@ -145,6 +150,8 @@ class Client(Consumer):
     def _give_up_and_leave(self, leaves: bool) -> None:
         if self.held.size:
             self.tell("revoked", self.held)
+            if self.loses_again:  # what close looks at is not emptied (groupAssignmentSnapshot)
+                self._left_with = self.held
             self.give_up(self.held, self.revoked_how())
         if leaves:
             self._send_leave()
@@ -487,6 +494,8 @@ class Client(Consumer):
                 self.tell("revoked", self.held, error or "")
             if self.phase not in (UNSUBSCRIBED, STALE):
                 self._send_leave()
+            elif self._left_with.size:
+                self.tell("lost", self._left_with)
             self.tell("closed")
             self.end("closed")
 

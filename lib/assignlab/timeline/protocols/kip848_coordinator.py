@@ -320,8 +320,9 @@ class Coordinator(Hosted):
         kept, kept_epochs = member.assigned[stays], member.assigned_epochs[stays]
         revoking = member.assigned[~stays]
         missing = target[~self.world.log.among(target, kept)]
-        mine = self._numbers[member.id]
-        free = (self._holder[missing] == -1) | (self._holder[missing] == mine)
+        free = self._holder[missing] == -1
+        if self.config.group_consumer_gives_back:  # what it has just given up is its own
+            free |= self._holder[missing] == self._numbers[member.id]
         wait = not free.all()
         if revoking.size and self._still_held(revoking, owned):
             self._set(member, UNREVOKED, member.epoch, kept, kept_epochs, revoking)

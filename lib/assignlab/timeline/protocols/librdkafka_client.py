@@ -358,7 +358,7 @@ class Client(Timed, classic_client.OtherClient):
 class ServerClient(Timed, kip848_client.Client):
     """A consumer of librdkafka under KIP-848."""
 
-    reads_new_first = False
+    reads_new_first = loses_again = False
     looks_again_ms = 0
 
     def poll_waits(self) -> bool:
