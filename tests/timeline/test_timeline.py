@@ -1567,6 +1567,43 @@ def test_a_member_that_unsubscribes_while_it_waits_for_a_join_comes_back_after_i
     assert set(owners_at_end(history)) == {"a", "b", "d"}
 
 
+@pytest.mark.parametrize(("strategy", "generations"), [("range", 2), ("sticky", 6)])
+def test_a_static_member_that_unsubscribes_while_it_waits_for_a_join_joins_with_its_next_poll(
+    strategy, generations
+):
+    """As recorded: the generation that it waited for is assigned by then and has it as it was. sticky goes on
+    to give it what it does not read any more, generation by generation."""
+    members = [Member(name, instance=name) for name in "abc"]
+    actions = [
+        timeline.stall(50_000, "c", for_ms=6_000),
+        timeline.enforce_rebalance(50_300, "b"),
+        timeline.unsubscribe(52_500, "b"),
+        timeline.subscribe(54_000, "b", ["u"]),
+    ]
+    topics, often = [Topic("t", 5), Topic("u", 4)], {"heartbeat_interval_ms": 1_000}
+    history = play(actions, strategy, members, topics, until=61_500, **often)
+    first, *_ = after = rounds(history, 50_000)
+    assert len(after) == generations
+    given = [e for e in history.events if e.kind == "assigned" and 0 < e.time_ms - first < 500]
+    assert {e.member for e in given} == {0, 2}
+
+
+def test_who_leaves_in_a_join_is_heard_before_the_leader_has_assigned_or_after_that():
+    """Both were recorded: its broker reads on when the join is answered, as the leader's does."""
+    actions = [
+        timeline.stall(59_000, "b", for_ms=20_000),
+        timeline.join(60_000, Member("d")),
+        timeline.leave(65_000, "d"),
+    ]
+    took = set()
+    for seed in range(8):
+        history = play(actions, EAGER, seed=seed, until=100_000)
+        first, then = rounds(history, 60_000)[:2]
+        given = [e for e in history.events if e.kind == "assigned" and first < e.time_ms < then]
+        took.add(len(given))
+    assert took == {0, 2}
+
+
 @pytest.mark.parametrize("error", ("ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID"))
 def test_what_a_client_does_with_a_lost_generation(group, error):
     a = group.world.running["a"]

@@ -436,9 +436,9 @@ class Client(Consumer):
         reads it, a producer's transaction and an application that waits to try again do not."""
         self.advance()
         self._asked = False
-        if self._in_vain:  # it has left since, and comes anew (UnjoinedGroupException)
+        if self._in_vain:  # it has left since, and comes anew
             self._in_vain = False
-            self._rejoin_again()
+            self._unjoined()
             return
         if (self.mode, self.loop.phase) in (
             (Mode.AFTER, Phase.COMMIT_AFTER),
@@ -605,6 +605,12 @@ class Client(Consumer):
         self.clock.after(
             self.config.retry_backoff_ms, self.in_time, self.find_coordinator, self._rejoin_again
         )
+
+    def _unjoined(self) -> None:
+        """The poll at hand does not join again (UnjoinedGroupException), the next one does; a dynamic
+        member's is over when the answer to its LeaveGroup comes, behind this one."""
+        rest = self.config.poll_timeout_ms - self.waited_in_poll() if self.instance else 0
+        self.clock.after(rest, self.in_time, self._rejoin_again)
 
     def _rejoin_again(self) -> None:
         """Once more, from the same poll."""
@@ -892,6 +898,10 @@ class OtherClient(Client):
 
     def _read_unasked(self, topics: tuple[int, ...]) -> None:
         """It does not look at once whether these topics are there."""
+
+    def _unjoined(self) -> None:
+        """It joins again at once."""
+        self._rejoin_again()
 
     def _follow(self) -> None:
         """What it knew as a leader does not matter any more."""

@@ -447,7 +447,11 @@ class Coordinator(Hosted):
             return
         member = self.members.get(member_id)
         if member is not None and (member.awaiting_join or member.awaiting_sync):
-            self._put_behind(client, self._leave_late, client, member_id, self.clock.now)
+            late = self._leave_late, client, member_id, self.clock.now
+            if member.awaiting_join and self.world.tossed():
+                # Read after the leader's SyncGroup or before it, as drawn: both were recorded.
+                late = self.clock.after, 2 * self.config.latency_ms + 1, *late
+            self._put_behind(client, *late)
         elif member_id in self.pending:
             del self.pending[member_id]
             self._maybe_complete_join()
