@@ -223,6 +223,12 @@ def stalls() -> Iterator[Script]:
     given = [happens.stall(JOINS, "b", for_ms=9_000), happens.leave(JOINS + 500, "a")]
     how = {"lasts_ms": JOINS + 15_000, "max_poll_interval_ms": 6_000}
     yield usual("given-while-stalled", "server-uniform", given, **how)
+    back = [
+        happens.stall(JOINS, "a", for_ms=4_000),
+        happens.join(JOINS + 500, Member("d")),
+        happens.leave(JOINS + 2_500, "d"),
+    ]
+    yield usual("given-back-while-stalled", "server-uniform", back, lasts_ms=JOINS + 8_000)
 
 
 def static_restart(strategy: str, client: str = "") -> Script:
@@ -431,6 +437,25 @@ def subscriptions() -> Iterator[Script]:
         joins = happens.join(JOINS, Member("d", topics=[f"{name}-0"]))
         yield script(name, strategy, who, [joins, happens.leave(LATER, "a")])
     yield from map(only_reader_leaves, ONE_PER_PROTOCOL)
+    away = [
+        happens.unsubscribe(JOINS, "b"),
+        happens.leave(JOINS + 3_000, "b"),
+        happens.back(JOINS + 6_000, "b"),
+    ]
+    yield usual("unsubscribe-and-close", "server-uniform", away)
+    yield from map(unsubscribes_in_rebalance, ("range", "sticky"))
+
+
+def unsubscribes_in_rebalance(strategy: str) -> Script:
+    """A static member that waits for a join gives everything up, and subscribes to less."""
+    what = "unsubscribe-in-rebalance"
+    changes = [
+        happens.stall(JOINS, "c", for_ms=6_000),
+        happens.enforce_rebalance(JOINS + 300, "b"),
+        happens.unsubscribe(JOINS + 2_500, "b"),
+        happens.subscribe(JOINS + 4_000, "b", [f"{what}.{strategy}-1"]),
+    ]
+    return usual(what, strategy, changes, static=True, lasts_ms=JOINS + 8_500)
 
 
 def only_reader_leaves(strategy: str) -> Script:
