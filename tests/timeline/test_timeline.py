@@ -1588,6 +1588,23 @@ def test_a_static_member_that_unsubscribes_while_it_waits_for_a_join_joins_with_
     assert {e.member for e in given} == {0, 2}
 
 
+def test_a_static_leader_that_a_rebalance_waited_for_knows_the_others_topics_or_assigns_without_them():
+    """Both were recorded: its own join and its first look at the topics are answered at the same time."""
+    members = [*(Member(name, instance=name) for name in "ab"), Member("c")]
+    actions = [
+        timeline.leave(60_000, "a"),
+        timeline.leave(61_000, "c"),
+        timeline.back(70_000, "a", topics=["u"]),
+    ]
+    given = set()
+    for seed in range(8):
+        topics = [Topic("t", 5), Topic("u", 4)]
+        history = play(actions, "range", members, topics, seed, until=100_000)
+        last = [e for e in history.events if e.kind == "assigned" and e.time_ms > 70_000]
+        given.add(tuple(len(e.partitions) for e in last if e.member == 1))
+    assert given == {(7,), (2, 7)}
+
+
 def test_who_leaves_in_a_join_is_heard_before_the_leader_has_assigned_or_after_that():
     """Both were recorded: its broker reads on when the join is answered, as the leader's does."""
     actions = [
