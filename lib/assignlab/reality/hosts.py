@@ -48,9 +48,9 @@ IN_JAVA = System(
 )
 HEAP = ("-Xms32m", "-Xmx192m", *BRIEF)
 PACKAGES = {
-    LIBRDKAFKA: ("confluent-kafka",),
-    KAFKA_PYTHON: ("kafka-python",),
-    AIOKAFKA: ("aiokafka", *bridges.AIOKAFKA_NEEDS),
+    LIBRDKAFKA: ("confluent-kafka", ()),
+    KAFKA_PYTHON: ("kafka-python", ()),
+    AIOKAFKA: ("aiokafka", bridges.AIOKAFKA_NEEDS),
 }
 """The clients in Python: name -> the package that brings it, in the same release, and what that needs."""
 PINNED = {system.module: system.release for system in SYSTEMS if system.module in OTHERS}
