@@ -158,21 +158,30 @@ def join_leave(strategy: str, client: str = "") -> Script:
     return usual("join-leave", strategy, actions, client)
 
 
+def two_at_once(strategy: str, *then: Action) -> Script:
+    """Two members join, the second while the group rebalances for the first."""
+    two = [happens.join(JOINS, Member("d")), happens.join(JOINS + 300, Member("e"))]
+    return usual("two-at-once", strategy, [*two, *then])
+
+
+def idle_members(strategy: str) -> Script:
+    """One member more than partitions, then two; then one leaves."""
+    few = [happens.join(JOINS, Member("e")), happens.leave(LATER, "a")]
+    return script(f"idle-members.{strategy}", strategy, members("abcd"), few, partitions=(3,))
+
+
 def joins_and_leaves() -> Iterator[Script]:
     """Members come and go, one at a time and together."""
     yield from map(join_leave, CLASSIC + SERVER)
     for strategy in ONE_OF_EACH:
-        two = [happens.join(JOINS, Member("d")), happens.join(JOINS + 300, Member("e"))]
         gone = [happens.leave(LATER, "a"), happens.leave(LATER + 300, "d")]
-        yield usual("two-at-once", strategy, [*two, *gone])
+        yield two_at_once(strategy, *gone)
     for strategy in ("range", "server-uniform"):
         all_leave = [happens.leave(JOINS, "a"), happens.leave(JOINS + 300, "b")]
         back = [happens.back(LATER, "b"), happens.back(LATER + 300, "a")]
         name, lasts_ms = f"empty-for-a-while.{strategy}", LATER + 9_000
         yield script(name, strategy, members("ab"), [*all_leave, *back], lasts_ms=lasts_ms)
-    for strategy in ONE_PER_PROTOCOL:
-        few = [happens.join(JOINS, Member("e")), happens.leave(LATER, "a")]
-        yield script(f"idle-members.{strategy}", strategy, members("abcd"), few, partitions=(3,))
+    yield from map(idle_members, ONE_PER_PROTOCOL)
     for strategy in ("cooperative-sticky", "server-uniform"):
         many = [happens.leave(JOINS, "c"), happens.join(LATER, Member("i"))]
         eight = members("abcdefgh", apart_ms=240)
@@ -652,8 +661,7 @@ def of_sarama() -> Iterator[Script]:
     yield join_leave("sticky", "sarama")
     yield mixed("range", strategy)
     yield mixed("roundrobin", other)
-    two = [happens.join(JOINS, Member("d")), happens.join(JOINS + 300, Member("e"))]
-    yield usual("two-at-once", strategy, two)
+    yield two_at_once(strategy)
     joins = happens.join(JOINS + 500, Member("d"))
     busy = happens.stall(JOINS, "a", for_ms=5_000)
     yield usual("join-during-stall", strategy, [busy, joins], lasts_ms=JOINS + 10_000)
@@ -713,18 +721,24 @@ def of_franz_go() -> Iterator[Script]:
         yield with_records("late", kind, "auto", late, JOINS + 17_000, **how)
         how = {"max_poll_records": 10, "client": of}
         made = with_records("at-work", kind, "auto", [busy, joins], JOINS + 12_000, **how)
-        slow = members("abc", **pace("after"))
-        yield replace(made, scenario=replace(made.scenario, members=slow))
+        yield at_work(made)
+
+
+def waits(made: Script, for_ms: int) -> Script:
+    """The same where a fetch waits so long for records."""
+    return replace(made, settings=made.settings | {"fetch_max_wait_ms": for_ms})
+
+
+def at_work(made: Script) -> Script:
+    """The same of members that are as long at a record as those that commit after it."""
+    slow = members("abc", **pace("after"))
+    return replace(made, scenario=replace(made.scenario, members=slow))
 
 
 def of_kafkajs() -> Iterator[Script]:
     """Members of KafkaJS come, go, stand still, and are at work while others come; topics change. What they
     hear waits for a fetch to be back: by default up to 5 s, in some groups half a second."""
     strategy, patient, quick = "kafkajs-roundrobin", 5_000, 500
-
-    def waits(made: Script, for_ms: int) -> Script:
-        return replace(made, settings=made.settings | {"fetch_max_wait_ms": for_ms})
-
     joins, leaves = happens.join(JOINS, Member("d")), happens.leave(LATER, "b")
     later = [happens.join(JOINS + 2_000, Member("d")), happens.leave(LATER + 5_000, "b")]
     dies = [happens.crash(JOINS, "b"), happens.back(JOINS + 16_000, "b")]
@@ -738,20 +752,17 @@ def of_kafkajs() -> Iterator[Script]:
         topic_deleted(strategy),
     ):  # fmt: skip
         yield waits(made, patient)
-    together = [joins, happens.join(JOINS + 300, Member("e"))]
-    few = [happens.join(JOINS, Member("e")), happens.leave(LATER, "a")]
     for made in (
         usual("join-leave-quick", strategy, [joins, leaves]),
-        usual("two-at-once", strategy, together),
-        freeze(strategy), pattern(strategy), only_reader_leaves(strategy), mixed("roundrobin", strategy),
+        two_at_once(strategy), freeze(strategy), pattern(strategy), only_reader_leaves(strategy),
+        mixed("roundrobin", strategy),
         usual("rollout-quick", strategy, rollout("abc")),
         script(f"eight-members.{strategy}", strategy, members("abcdefgh", apart_ms=240), [leaves]),
         usual("coordinator-moves", strategy, [happens.coordinator_moves(JOINS)], lasts_ms=LATER),
         with_records("coordinator-moves", strategy, "auto", [happens.coordinator_moves(JOINS)]),
     ):  # fmt: skip
         yield waits(made, quick)
-    idle = script(f"idle-members.{strategy}", strategy, members("abcd"), few, partitions=(3,))
-    yield waits(idle, 2_000)
+    yield waits(idle_members(strategy), 2_000)
     name = f"partitions-added-quick.{strategy}"
     grown = happens.add_partitions(JOINS, f"{name}-0", 10)
     yield waits(script(name, strategy, members("abc"), [grown], **SOON), quick)
@@ -788,8 +799,7 @@ def of_kafkajs() -> Iterator[Script]:
         ("close-in-rebalance", [kept, soon, closes], longer),
     ):
         made = with_records(what, strategy, "auto", actions, JOINS + 17_000, **how)
-        slow = members("abc", **pace("after"))
-        yield waits(replace(made, scenario=replace(made.scenario, members=slow)), quick)
+        yield waits(at_work(made), quick)
 
 
 def unwatched(strategy: str) -> Iterator[Script]:
@@ -818,7 +828,7 @@ def of_kafka_go() -> Iterator[Script]:
     waits 10 s for records unless it is told otherwise, and a rebalance waits for the fetch."""
     strategy = "kafka-go-range"
     for one in _of_kafka_go(strategy, "kafka-go-roundrobin"):
-        yield replace(one, settings=one.settings | {"fetch_max_wait_ms": 500})
+        yield waits(one, 500)
     unset = {
         "session_timeout_ms": 30_000, "heartbeat_interval_ms": 3_000, "max_poll_interval_ms": 30_000,
     }  # fmt: skip
@@ -841,15 +851,14 @@ def _of_kafka_go(strategy: str, other: str) -> Iterator[Script]:
     stands_still = happens.freeze(JOINS, "b", for_ms=9_000)
     yield usual("freeze", strategy, [stands_still], lasts_ms=JOINS + 20_000)
     joins, soon = (happens.join(at, Member("d")) for at in (JOINS, JOINS + 500))
-    yield usual("two-at-once", strategy, [joins, happens.join(JOINS + 300, Member("e"))])
+    yield two_at_once(strategy)
     kept = happens.freeze(JOINS, "a", for_ms=5_000)
     closes = happens.leave(JOINS + 3_000, "b")
     yield usual("close-in-rebalance", strategy, [kept, soon, closes], lasts_ms=JOINS + 12_000)
     moves, later = happens.coordinator_moves, happens.join(LATER, Member("d"))
     twice = [moves(JOINS), later, moves(LATER + 300)]
     yield usual("coordinator-moves-again", strategy, twice, lasts_ms=LATER + 14_000)
-    few = [happens.join(JOINS, Member("e")), happens.leave(LATER, "a")]
-    yield script(f"idle-members.{strategy}", strategy, members("abcd"), few, partitions=(3,))
+    yield idle_members(strategy)
     at_hand, midst = happens.stall(JOINS, "b", for_ms=4_000), JOINS + 4_800
     for commit in ("auto", "before", "after"):
         yield with_records("join", strategy, commit, [joins])
