@@ -10,14 +10,15 @@ import sys
 from pathlib import Path
 from types import CodeType, SimpleNamespace
 
+import matplotlib.pyplot as plt
 import nbformat
 import pandas as pd
 import pytest
 
 from assignlab import evidence, runner
-from assignlab.local.project import project
-from assignlab.runner.records import run_record
-from assignlab.study import SHORT
+from assignlab.errors import AssignlabError
+from assignlab.local.project import FOLDER_VARIABLE, project
+from assignlab.study import RECORD, SHORT
 from assignlab.words import first_sentence
 from conftest import java_missing
 
@@ -365,222 +366,141 @@ def test_plain_papermill_runs_a_notebook_from_any_folder(tmp_path):
     assert "lists and orders that the articles print" in record["answer"]
 
 
-OTHERS: dict[str, tuple[str, dict]] = {
-    "a share group's strategy of partition load": ("08", {"strategies": ["server-simple"]}),
-    "a strategy of no group that commits": ("10", {"strategies": ["range", "rocketmq-avg"]}),
-    "a share group's strategy of load that drifts": ("13", {"drifting": ["server-simple"]}),
-    "a share group's strategy of triggers": ("07", {"strategies": ["range", "server-simple"]}),
-    "a share group's strategy of commits": ("09", {"strategies": ["range", "server-simple"]}),
-    "throws at a switch": (
-        "06",
-        {
-            "strategies": ["range", "sticky", "kafka-python-roundrobin"],
-            "subscription": "HETEROGENEOUS_NESTED",
-        },
-    ),
-    "load near its bound": (
-        "13",
-        {
-            "strategies": ["range", "sticky"],
-            "shapes": ["hot topic"],
-            "partitions": 1000,
-            "members": 6,
-            "topics": 4,
-        },
-    ),
-    "away for long": ("11", {"down_ms": 38_000, "every_ms": 60_000}),
-    "machine rooms": (
-        "01",
-        {
-            "strategies": [
-                "rocketmq-config",
-                "rocketmq-machine-room",
-                "rocketmq-machine-room-nearby",
-            ],
-            "partitions": 5,
-            "topics": 1,
-            "consumers": 2,
-        },
-    ),
-    "alike": (
-        "08",
-        {
-            "partitioners": [
-                "default@2.0",
-                "kafka-python",
-                "librdkafka-murmur2",
-                "built-in",
-                "kafkajs",
-            ]
-        },
-    ),
-    "told before it commits": ("09", {"seed": 47, "seeds": 1, "strategies": ["range"]}),
-    "crashes": ("10", {"strategies": ["range"], "crashes": [2.0], "minutes": 4.0}),
-    "throws": ("12", {"strategies": ["sticky@2.4"], "hunted": ["kafka-python-roundrobin"]}),
-    "two sizes": (
-        "12",
-        {
-            "strategies": ["sticky"],
-            "hunted": ["range"],
-            "hunt_members": [5, 13],
-            "hunt_reads": [2, 3],
-            "hunt_seeds": 30,
-        },
-    ),
-    "a trigger of none": (
-        "07",
-        {
-            "strategies": ["metaq-default", "scala-range"],
-            "triggers": ["static back in time", "topic matches the pattern"],
-        },
-    ),
-    "no trigger": (
-        "07",
-        {
-            "strategies": ["metaq-default"],
-            "triggers": ["static back in time", "topic matches the pattern"],
-        },
-    ),
-    "no answer": (
-        "03",
-        {
-            "strategies": ["kafka-python-roundrobin", "server-simple@4.0"],
-            "events": ["UNSUBSCRIBE"],
-            "everywhere": ["range"],
-        },
-    ),
-}
-"""Pages with other parameters."""
+OF_OTHERS = ["static back in time", "topic matches the pattern"]
+"""Triggers that MetaQ does not have, and the first of them not Kafka 0.8 either."""
 
 
-@pytest.fixture(scope="module")
-def ran(tmp_path_factory):
-    """The OTHERS at scale smoke, one after the other on one Java machine: their records and folders."""
-    place = runner.Place(ROOT, tmp_path_factory.mktemp("others"), "smoke")
-    axes = {
-        name: {key: [value] for key, value in given.items()} for name, (_, given) in OTHERS.items()
-    }
-    plans = {
-        name: runner.plan(place, [page], (), axes[name])[0] for name, (page, _) in OTHERS.items()
-    }
-    runner.run(place, [*plans.values()], 1, 600, resume=False)
-    found = {}
-    for name, plan in plans.items():
-        folder = place.folder / plan.path
-        found[name] = SimpleNamespace(**run_record(place, plan.path), folder=folder)
-    return found
+@pytest.fixture
+def page(spark, tmp_path, monkeypatch):
+    """Plays the cells of a page at scale smoke with other parameters: its answer, record and folder.
+
+    In this process, so that seventeen pages need neither kernels nor a Java machine of their own.
+    """
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    monkeypatch.chdir(tmp_path)
+
+    def play(short: str, **given) -> SimpleNamespace:
+        axes = {name: [value] for name, value in given.items()}
+        [plan] = runner.plan(runner.Place(ROOT, tmp_path, "smoke"), [short], (), axes)
+        variables = {"__name__": "__main__"}
+        for cell in nbformat.read(plan.notebook.path, as_version=4).cells:
+            if cell.cell_type == "code":
+                exec(compile(cell.source, f"{plan.name}: a cell", "exec"), variables)  # noqa: S102
+                if "parameters" in cell.metadata.get("tags", ()):
+                    variables |= plan.values
+        text = (tmp_path / RECORD).read_text(encoding="utf-8")
+        return SimpleNamespace(answer=json.loads(text)["answer"], text=text, folder=tmp_path)
+
+    yield play
+    plt.close("all")
 
 
 @needs_java
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("short", "given", "told"),
     [
+        ("08", {"strategies": ["server-simple"]}, "server-simple: share groups have no place here"),
+        ("10", {"strategies": ["range", "rocketmq-avg"]}, "no group can run rocketmq-avg"),
+        ("13", {"drifting": ["server-simple"]}, "server-simple: share groups have no place here"),
+        ("07", {"strategies": ["range", "server-simple"]}, "no group can run server-simple"),
+        ("09", {"strategies": ["range", "server-simple"]}, "no group can run server-simple"),
         (
-            "a share group's strategy of partition load",
-            "server-simple: share groups have no place here",
+            "07",
+            {"strategies": ["metaq-default"], "triggers": OF_OTHERS},
+            "triggers: no static back in time or topic",
         ),
-        ("a strategy of no group that commits", "no group can run rocketmq-avg"),
-        (
-            "a share group's strategy of load that drifts",
-            "server-simple: share groups have no place here",
-        ),
-        ("a share group's strategy of triggers", "no group can run server-simple"),
-        ("a share group's strategy of commits", "no group can run server-simple"),
-        ("no trigger", "AssignlabError: triggers: no static back in time or topic"),
     ],
 )
-def test_a_page_refuses_at_once_what_it_has_no_place_for(ran, name, told):
-    run = ran[name]
-    assert run.status == "failed" and told in run.reason
-    assert not list(run.folder.rglob("*.parquet")), "a sweep ran, or a table was made, first"
-
-
-def completed(run) -> str:
-    """The answer of a page that is complete."""
-    assert run.status == "completed", run.reason
-    return run.answer
+def test_a_page_refuses_at_once_what_it_has_no_place_for(page, short, given, told):
+    with pytest.raises(AssignlabError, match=told):
+        page(short, **given)
+    assert not list(Path.cwd().rglob("*.parquet")), "a sweep ran, or a table was made, first"
 
 
 @needs_java
-def test_an_original_that_throws_at_a_switch_is_no_failed_simulation(ran):
-    answer = completed(ran["throws at a switch"])
-    assert "Without groups in which an original throws: " in answer
-    switches = pd.read_csv(ran["throws at a switch"].folder / "switches.csv")
+def test_an_original_that_throws_at_a_switch_is_no_failed_simulation(page):
+    strategies = ["range", "sticky", "kafka-python-roundrobin"]
+    run = page("06", strategies=strategies, subscription="HETEROGENEOUS_NESTED")
+    assert "Without groups in which an original throws: " in run.answer
+    switches = pd.read_csv(run.folder / "switches.csv")
     of_python = switches[switches["new"] == "kafka-python-roundrobin"]
     assert (of_python["thrown"] > 0).all() and switches["thrown"].min() == 0
 
 
 @needs_java
-def test_your_own_group_has_machine_rooms_and_a_config_where_rocketmq_needs_them(ran):
-    answer = completed(ran["machine rooms"])
-    assert "0 partitions apart" not in answer, "5 partitions of two members"
+def test_your_own_group_has_machine_rooms_and_a_config_where_rocketmq_needs_them(page):
+    rooms = ["rocketmq-config", "rocketmq-machine-room", "rocketmq-machine-room-nearby"]
+    run = page("01", strategies=rooms, partitions=5, topics=1, consumers=2)
+    assert "0 partitions apart" not in run.answer, "5 partitions of two members"
 
 
 @needs_java
-def test_a_load_a_little_above_its_bound_is_not_the_best_there_is(ran):
-    completed(ran["load near its bound"])
-    measures = pd.read_csv(ran["load near its bound"].folder / "measures.csv")
-    assert measures["load_percent"].between(0.01, 0.5).all()
-    record = (ran["load near its bound"].folder / "record.json").read_text()
-    assert "No assignment does better" not in record
+def test_a_load_a_little_above_its_bound_is_not_the_best_there_is(page):
+    size = {"partitions": 1000, "members": 6, "topics": 4}
+    run = page("13", strategies=["range", "sticky"], shapes=["hot topic"], **size)
+    assert pd.read_csv(run.folder / "measures.csv")["load_percent"].between(0.01, 0.5).all()
+    assert "No assignment does better" not in run.text
 
 
 @needs_java
-def test_a_session_begins_before_its_member_is_away(ran):
-    assert "Static members cost" in completed(ran["away for long"])
-    record = (ran["away for long"].folder / "record.json").read_text()
-    assert "but here they may be away for longer" in record
+def test_a_session_begins_before_its_member_is_away(page):
+    run = page("11", down_ms=38_000, every_ms=60_000)
+    assert "Static members cost" in run.answer
+    assert "but here they may be away for longer" in run.text
 
 
 @needs_java
-def test_partitioners_may_agree_on_every_key(ran):
-    completed(ran["alike"])
+def test_partitioners_may_agree_on_every_key(page):
+    alike = ["default@2.0", "kafka-python", "librdkafka-murmur2", "built-in", "kafkajs"]
+    assert page("08", partitioners=alike).answer
 
 
 @needs_java
-def test_a_consumer_may_hear_of_its_session_before_its_late_commit(ran):
-    completed(ran["told before it commits"])
-    old = pd.read_csv(ran["told before it commits"].folder / "steps_0_8.csv")
+def test_a_consumer_may_hear_of_its_session_before_its_late_commit(page):
+    run = page("09", seed=47, seeds=1, strategies=["range"])
+    old = pd.read_csv(run.folder / "steps_0_8.csv")
     assert "a learns that it lost t-0" in list(old["what"])
     assert not old["what"].str.startswith("a commits").any()
 
 
 @needs_java
-def test_the_answer_on_crashes_is_of_those_that_were_asked(ran):
-    assert "At 2 crashes drawn a minute" in completed(ran["crashes"])
+def test_the_answer_on_crashes_is_of_those_that_were_asked(page):
+    run = page("10", strategies=["range"], crashes=[2.0], minutes=4.0)
+    assert "At 2 crashes drawn a minute" in run.answer
 
 
 @needs_java
-def test_who_throws_every_time_starved_nobody_and_old_releases_are_not_todays(ran):
-    completed(ran["throws"])
-    record = (ran["throws"].folder / "record.json").read_text()
-    assert "no strategy of a client or coordinator of today was asked" in record
-    mishaps = pd.read_csv(ran["throws"].folder / "mishaps.csv")
-    assert mishaps["starve per 1,000"].isna().all()
+def test_who_throws_every_time_starved_nobody_and_old_releases_are_not_todays(page):
+    run = page("12", strategies=["sticky@2.4"], hunted=["kafka-python-roundrobin"])
+    assert "no strategy of a client or coordinator of today was asked" in run.text
+    assert pd.read_csv(run.folder / "mishaps.csv")["starve per 1,000"].isna().all()
 
 
 @needs_java
-def test_groups_of_one_seed_are_one_observation_of_what_starves(ran):
-    completed(ran["two sizes"])
-    hunted = pd.read_parquet(ran["two sizes"].folder / "hunt_records.parquet")
+def test_groups_of_one_seed_are_one_observation_of_what_starves(page):
+    hunt = {"hunt_members": [5, 13], "hunt_reads": [2, 3], "hunt_seeds": 30}
+    run = page("12", strategies=["sticky"], hunted=["range"], **hunt)
+    hunted = pd.read_parquet(run.folder / "hunt_records.parquet")
     hunted["starved"] = hunted["idle"] > hunted["least_idle"]
     of_seed = hunted.groupby("seed")["starved"].agg(["sum", "size"])
     told = "{:.0f} ({:.0f} to {:.0f})".format(
         *(1000 * end for end in evidence.over_groups(of_seed["sum"], of_seed["size"]))
     )
-    assert told in (ran["two sizes"].folder / "record.json").read_text()
+    assert told in run.text
 
 
 @needs_java
-def test_a_trigger_that_no_strategy_has_is_not_told_to_be_followed_by_a_rebalance(ran):
-    answer = completed(ran["a trigger of none"])
-    assert "A rebalance follows 'topic matches the pattern'. " in answer
+def test_a_trigger_that_no_strategy_has_is_not_told_to_be_followed_by_a_rebalance(page):
+    run = page("07", strategies=["metaq-default", "scala-range"], triggers=OF_OTHERS)
+    assert "A rebalance follows 'topic matches the pattern'. " in run.answer
 
 
 @needs_java
-def test_a_strategy_without_an_answer_is_told_so_on_the_page_of_moves(ran):
-    answer = completed(ran["no answer"])
-    assert "no answer under kafka-python-roundrobin, 0 (avoidably: not known" in answer
+def test_a_strategy_without_an_answer_is_told_so_on_the_page_of_moves(page):
+    strategies = ["kafka-python-roundrobin", "server-simple@4.0"]
+    run = page("03", strategies=strategies, events=["UNSUBSCRIBE"], everywhere=["range"])
+    assert "no answer under kafka-python-roundrobin, 0 (avoidably: not known" in run.answer
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
