@@ -436,9 +436,10 @@ def whole_words(text: str, most: int = SHORT) -> str:
 def _laid_out(figure):
     """Lay a figure out, once for all its files; what it covers, in inches."""
     figure.set_dpi(DPI)
-    figure.draw_without_rendering()
-    # An engine would lay it out anew, twice for each file.
-    figure.set_layout_engine(None)
+    if engine := figure.get_layout_engine():
+        engine.execute(figure)
+        # It would lay it out anew, twice for each file.
+        figure.set_layout_engine(None)
     return figure.get_tightbbox().padded(MARGIN)
 
 
