@@ -28,7 +28,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -252,6 +252,11 @@ def strategy_names() -> list[str]:
     return [facts.name for facts in strategy_facts()]
 
 
+STRATEGY = re.compile(r"^STRATEGY = (.*(?:\n(?:[ )].*)?)*)", re.MULTILINE)
+"""The call that says a strategy's facts, to the last line that is indented or ends it. Only this is
+parsed: parsing all files took each command and each kernel a quarter of a second."""
+
+
 @cache
 def strategy_facts() -> list[Facts]:
     """The names of all strategies and their releases, read from their files.
@@ -266,25 +271,23 @@ def strategy_facts() -> list[Facts]:
 def _facts_in(path: Path) -> Facts | None:
     """The facts of ``STRATEGY = Strategy(...)`` in a file, or of
     ``replace(other.STRATEGY, ...)``."""
-    for statement in ast.parse(path.read_text(encoding="utf-8")).body:
-        if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
-            continue
-        target = statement.targets[0]
-        if isinstance(target, ast.Name) and target.id == "STRATEGY":
-            said = {
-                keyword.arg: ast.literal_eval(keyword.value)
-                for keyword in statement.value.keywords
-                if keyword.arg in ("name", "original", "first", "last")
-            }
-            release = said.get("original", "").partition(":")[2]
-            ends = {end: said.get(end) or release for end in ("first", "last")}
-            for base in statement.value.args:
-                place = path.with_name(f"{ast.unparse(base).partition('.')[0]}.py")
-                replaced = _facts_in(place) if place.is_file() else None
-                if replaced is not None:
-                    ends = replaced._asdict() | {end: said[end] for end in ends if end in said}
-            return Facts(said["name"], ends["first"], ends["last"])
-    return None
+    found = STRATEGY.search(path.read_text(encoding="utf-8"))
+    if not found:
+        return None
+    call: Any = ast.parse(found[1].strip(), mode="eval").body
+    said = {
+        keyword.arg: ast.literal_eval(keyword.value)
+        for keyword in call.keywords
+        if keyword.arg in ("name", "original", "first", "last")
+    }
+    release = said.get("original", "").partition(":")[2]
+    ends = {end: said.get(end) or release for end in ("first", "last")}
+    for base in call.args:
+        place = path.with_name(f"{ast.unparse(base).partition('.')[0]}.py")
+        replaced = _facts_in(place) if place.is_file() else None
+        if replaced is not None:
+            ends = replaced._asdict() | {end: said[end] for end in ends if end in said}
+    return Facts(said["name"], ends["first"], ends["last"])
 
 
 def declared(source: str) -> dict[str, Parameter]:
