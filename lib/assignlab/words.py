@@ -228,6 +228,26 @@ TERMS = (
     ),
 )
 
+WHEN = {
+    "FULL": "a new group starts",
+    "STABLE": "nothing changes",
+    "JOIN_ONE": "a member joins",
+    "JOIN_MANY": "one member in ten joins",
+    "LEAVE_ONE": "the last member leaves",
+    "LEAVE_MANY": "one member in ten leaves",
+    "CRASH": "a member is expelled",
+    "RETURN": "expelled members come back",
+    "RESTART": "a member restarts",
+    "ROLLING_RESTART": "all members restart in turn",
+    "SUBSCRIBE": "a member takes up a topic",
+    "UNSUBSCRIBE": "a member drops a topic",
+    "TOPIC_CREATED": "a topic appears",
+    "TOPIC_DELETED": "a topic is deleted",
+    "TOPIC_RECREATED": "a topic is created anew",
+    "PARTITIONS_ADDED": "one topic in ten grows",
+}
+"""Events by the name that parameters have, in the words of the pages: they fit behind "when"."""
+
 UNITS = {"_s": "s", "_ms": "ms", "_percent": "%"}
 """The end of a column's name -> the unit that it says."""
 HEADINGS = {column: heading for term in TERMS for column, heading in term.columns.items()}
@@ -256,6 +276,15 @@ def counted(number: object, thing: str) -> str:
     ('1 member', '3 members', '1,200 records')
     """
     return f"{number} {thing}{'s' * (str(number) != '1')}"
+
+
+def spelled_out(text: str) -> str:
+    """A text with its events in words, :data:`WHEN`.
+
+    >>> spelled_out("JOIN_ONE"), spelled_out("sticky after LEAVE_ONE, nested"), spelled_out("STABLE_1")
+    ('a member joins', 'sticky after the last member leaves, nested', 'STABLE_1')
+    """
+    return re.sub(r"\b[A-Z_]{4,}\b", lambda name: WHEN.get(name[0], name[0]), text)
 
 
 def beyond(gap: float, moves: float) -> str:

@@ -17,6 +17,7 @@ from assignlab.group.plain import group
 from assignlab.replay import events, records, scenarios
 from assignlab.replay.history import history, moments
 from assignlab.replay.scenarios import Scenario, group_of, partition_counts
+from assignlab.words import WHEN
 
 KAFKAS_ID = re.compile(
     r"consumer-lab-\d+-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
@@ -287,6 +288,10 @@ def test_any_history_is_a_row_of_sound_groups(words, subscription, seed, static,
                     assert members.names[m] == old.members.names[was]
                 if was >= 0 and static:
                     assert members.instances[m] == old.members.instances[was]
+
+
+def test_every_event_has_words_of_its_own_on_the_pages():
+    assert set(WHEN) == set(scenarios.EVENTS) and len(set(WHEN.values())) == len(WHEN)
 
 
 def test_events_leave_the_group_before_as_it_was():

@@ -90,6 +90,8 @@ def write_page(folder: Path, plan: Plan, scale: str, left: dict) -> None:
     body = as_lists(between_pages(body, up))
     number = number_of(plan.name)
     text = html.unescape(re.sub(r"<(pre|style)\b.*?</\1>|<[^>]+>", " ", body, flags=re.DOTALL))
+    parameters = values_line(plan.values)
+    values = [value for _, value in parameters]
     page = environment().get_template("page.html.j2").render(
         style=sheet(),
         number=number,
@@ -99,12 +101,12 @@ def write_page(folder: Path, plan: Plan, scale: str, left: dict) -> None:
         do=between_pages(linking(left.get("do") or ""), up),
         picture=picture,
         sections=sections,
-        parameters=values_line(plan.values),
+        parameters=parameters,
         command=f"assignlab run {number or plan.name} --scale {scale} -p NAME VALUE",
         body=body,
         terms=[
             term
-            for term in terms_in(" ".join([text, left.get("answer", ""), left.get("do", "")]))
+            for term in terms_in(" ".join([text, left.get("answer", ""), left.get("do", ""), *values]))
             if term.word not in left.get("otherwise", ())
         ],
         provenance=provenance(left) if left else None,
