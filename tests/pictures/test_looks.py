@@ -186,15 +186,16 @@ def test_titles_of_narrow_panels_stand_beside_each_other():
     plt.close(figure)
 
 
-def test_a_legend_has_as_many_columns_as_fit():
+def test_a_legend_has_as_many_columns_as_a_phone_shows():
     figure, axes = charts.small_multiples(range(1), range(2), width=5)
     for name in assignors.names()[:30]:
-        axes[0, 0].plot([1], [1], label=f"a long word before {name}")
+        axes[0, 0].plot([1], [1], label=name)
     charts.legend_below(figure, axes.flat, columns=6)
     figure.draw_without_rendering()
     [legend] = figure.legends
     box = legend.get_window_extent()
-    assert 0 <= box.x0 < box.x1 <= figure.bbox.width
+    assert len({text.get_window_extent().x0 for text in legend.get_texts()}) == 2
+    assert 0 <= box.x0 and box.x1 < (charts.ON_A_PHONE + 0.2) * figure.dpi
     assert box.y1 < axes[0, 0].get_tightbbox().y0
     plt.close(figure)
 

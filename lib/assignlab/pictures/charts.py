@@ -53,6 +53,9 @@ PARTS = {
 WIDEST = 10.0
 """Inches: the width of a page. A wider figure is shrunk there, and its letters with it."""
 
+ON_A_PHONE = 4.9
+"""Inches: what a phone shows of so wide a picture before it is moved sideways."""
+
 MOST_TOLD = 24
 """Partitions and members whose names stand beside a picture of who owns what; of more, every second or
 less, and their cells have no edges. Nor have they signs, of twice as many partitions."""
@@ -210,7 +213,8 @@ def panel_rows(
 
 
 def legend_below(figure: Figure, axes: Iterable[Axes], columns: int = 4) -> None:
-    """One legend for all axes, below the figure, each label once, in as many of the columns as fit.
+    """One legend for all axes, below the figure, each label once, in as many of the columns as a phone
+    shows; it begins at the left, as the phone does.
 
     Of a figure it takes a third at most: one with more labels becomes higher.
     """
@@ -224,10 +228,10 @@ def legend_below(figure: Figure, axes: Iterable[Axes], columns: int = 4) -> None
         return
     for ncols in range(columns, 0, -1):
         legend = figure.legend(
-            list(entries.values()), list(entries), loc="outside lower center", ncols=ncols
+            list(entries.values()), list(entries), loc="outside lower left", ncols=ncols
         )
         box = legend.get_window_extent()
-        if ncols == 1 or box.width < 0.97 * figure.bbox.width:
+        if ncols == 1 or box.width < min(0.97 * figure.bbox.width, ON_A_PHONE * figure.dpi):
             break
         legend.remove()
     height = figure.get_figheight()
@@ -499,20 +503,23 @@ def _spread(
 
 
 def spans(
-    frame: pd.DataFrame, x: str, low: str, high: str, kind: str, ax: Axes, least: float
+    frame: pd.DataFrame, x: str, low: str, high: str, right: str, ax: Axes, least: float
 ) -> Axes:
-    """A range for every row, from ``low`` to ``high`` at ``x``, one look per value of the column
-    ``kind``, which is no strategy; on the dotted line ``x`` is what the range is about.
+    """A range for every row, from ``low`` to ``high`` at ``x``, a dot in its middle; on the dotted line
+    ``x`` is what the range is about. Where the column ``right`` is False, a cross stands at the nearer end.
     Both axes are logarithmic above ``least``."""
     most = 1.5 * frame[[x, high]].to_numpy().max(initial=least)
     reference([0, most], [0, most], ax, "as measured")
-    for place, (name, rows) in enumerate(frame.groupby(kind, sort=True)):
-        color = COLORS[place % len(COLORS)]
-        ax.vlines(rows[x], rows[low], rows[high], color=color, lw=0.7, alpha=0.4)
-        ax.plot(
-            rows[x], (rows[low] + rows[high]) / 2, linestyle="none", label=name, markersize=3.5,
-            color=color, marker=MARKERS[place % len(MARKERS)], markeredgewidth=0, alpha=0.5,
-        )  # fmt: skip
+    middle = (frame[low] + frame[high]) / 2
+    ax.vlines(frame[x], frame[low], frame[high], color=COLORS[0], lw=0.6, alpha=0.25)
+    off = ~frame[right].astype(bool)
+    end = frame[x].clip(frame[low], frame[high])
+    ax.plot(
+        frame[x][~off], middle[~off], ".", color=COLORS[0], markersize=3, alpha=0.6, label="right"
+    )
+    ax.plot(
+        frame[x][off], end[off], "x", color=COLORS[1], markersize=5, label="not right: nearer end"
+    )
     for set_scale, set_limits in ((ax.set_xscale, ax.set_xlim), (ax.set_yscale, ax.set_ylim)):
         set_scale("symlog", linthresh=least)
         set_limits(-least / 5, most)

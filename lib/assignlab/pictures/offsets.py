@@ -13,7 +13,7 @@ from assignlab.timeline.measure import first_watched, readings, skipped, watched
 from assignlab.timeline.scenario import SECOND
 
 OFFSETS = {
-    "log_end_offset": ("log end offset", "#222222", "-", 1.2),
+    "log_end_offset": ("log end offset", "#222222", (0, (7, 1.5, 1, 1.5)), 1.2),
     "high_watermark": ("high watermark", "#8a6d00", (0, (1, 1)), 1.8),
     "position": ("current position", "#0072b2", "-", 1.8),
     "committed": ("last committed", "#d55e00", (0, (4, 1.5)), 2.2),
