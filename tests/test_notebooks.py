@@ -19,7 +19,7 @@ from assignlab import evidence, runner
 from assignlab.errors import AssignlabError
 from assignlab.local.project import FOLDER_VARIABLE, project
 from assignlab.study import RECORD, SHORT
-from assignlab.words import first_sentence
+from assignlab.words import NOTEBOOK, first_sentence
 from conftest import java_missing
 
 ROOT = Path(__file__).parents[1]
@@ -45,6 +45,7 @@ def test_every_notebook_completes_with_an_answer(results):
     for name, run in runs.items():
         assert run["status"] == "completed"
         assert 0 < len(first_sentence(run["answer"])[0]) <= 300, name
+        assert len(NOTEBOOK.sub(r"\1", run["do"])) <= 560, f"{name}: more than five lines of advice"
         assert (results / name / f"{name}.html").stat().st_size > 10_000
     log = (results.parent / "spark" / "driver.log").read_text(encoding="utf-8")
     assert log.count("Setting Spark log level") == 1, "more than one Java machine"
