@@ -10,12 +10,15 @@ with one compiler and one collector (:data:`~assignlab.local.java.BRIEF`), or as
 import argparse
 import time
 from collections.abc import Iterator
+from functools import partial
+
+from arguments import amount, checked
 
 from assignlab.local.java import BRIEF
 from assignlab.reality import hosts
 from assignlab.reality.broker import Broker
 from assignlab.reality.hosts import JAVA, Client, Host, Inbox
-from assignlab.releases import NEWEST
+from assignlab.releases import NEWEST, of_kafka
 
 RELEASES = ("4.0.0", "4.1.2", "4.2.0", "4.2.2", "4.3.0", "4.4.0")
 PROTOCOLS = ("classic", "consumer")
@@ -70,8 +73,9 @@ def commits(broker: Broker, client: Client, protocol: str, seconds: float) -> It
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("releases", nargs="*", default=RELEASES, metavar="RELEASE")
-    parser.add_argument("--seconds", type=float, default=60, help="for each client")
+    release = partial(checked, of_kafka)
+    parser.add_argument("releases", nargs="*", type=release, default=RELEASES, metavar="RELEASE")
+    parser.add_argument("--seconds", type=amount(1), default=60, help="for each client")
     parser.add_argument("--protocols", nargs="+", default=PROTOCOLS, choices=PROTOCOLS)
     parser.add_argument(
         "--whole-jvm", action="store_true", help="run members as Java's defaults have it"

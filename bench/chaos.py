@@ -36,6 +36,7 @@ from typing import NamedTuple
 import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
+from arguments import amount, whole
 
 from assignlab import sweep
 from assignlab.local.project import OUTPUTS_VARIABLE
@@ -383,9 +384,11 @@ def differs(when: str, found: dict[str, str], wanted: dict[str, str]) -> list[st
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--seconds", type=float, default=1200, help="begin no round after these")
-    parser.add_argument("--seed", type=int, default=1, help="of all that is drawn")
-    parser.add_argument("--round", type=int, help="play this one alone")
+    parser.add_argument(
+        "--seconds", type=amount(0), default=1200, help="begin no round after these"
+    )
+    parser.add_argument("--seed", type=whole(0), default=1, help="of all that is drawn")
+    parser.add_argument("--round", type=whole(0), help="play this one alone")
     given = parser.parse_args()
     began, failed, number, right = time.monotonic(), 0, 0, {}
     if given.round is not None:

@@ -163,6 +163,10 @@ def main(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
+    from arguments import strategy_name
+
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("strategies", nargs="*", help="of the lab; else the usual ones")
+    parser.add_argument(
+        "strategies", nargs="*", type=strategy_name, help="of the lab; else the usual ones"
+    )
     main(parser.parse_args().strategies)

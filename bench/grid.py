@@ -21,6 +21,7 @@ from dataclasses import replace
 from functools import partial
 
 import pandas as pd
+from arguments import amount, strategy_name, whole
 
 from assignlab import assignors, timeline, warm
 from assignlab.local.project import cores
@@ -44,11 +45,13 @@ POINT = ("strategy", "members", "topics", "partitions", "distribution", "subscri
 def main() -> int:
     """0 if no group failed but those that take too long."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--strategies", nargs="+", default=assignors.names())
-    parser.add_argument("--patience", type=float, default=0.25, help="seconds of one call")
-    parser.add_argument("--solved", type=int, default=SOLVED, help="members of the largest optimum")
-    parser.add_argument("--limit", type=float, default=10.0, help="seconds of one group")
-    parser.add_argument("--members", type=int, nargs="+", default=MEMBERS)
+    parser.add_argument("--strategies", nargs="+", type=strategy_name, default=assignors.names())
+    parser.add_argument("--patience", type=amount(0), default=0.25, help="seconds of one call")
+    parser.add_argument(
+        "--solved", type=whole(0), default=SOLVED, help="members of the largest optimum"
+    )
+    parser.add_argument("--limit", type=amount(1), default=10.0, help="seconds of one group")
+    parser.add_argument("--members", type=whole(5), nargs="+", default=MEMBERS)
     chosen = parser.parse_args()
     warm.main(chosen.strategies)  # a group's limit is no time to compile in
     began = time.perf_counter()

@@ -13,6 +13,7 @@ import sys
 import time
 
 import numpy as np
+from arguments import whole
 
 from assignlab.producers import hashes
 from assignlab.proof.originals import Original
@@ -48,9 +49,9 @@ def seconds(function, keys: hashes.Keys, repeat: int) -> float:
 def main() -> int:
     """0 if the hashes were equal."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--keys", type=int, default=1_000_000)
-    parser.add_argument("--length", type=int, default=16)
-    parser.add_argument("--repeat", type=int, default=11)
+    parser.add_argument("--keys", type=whole(), default=1_000_000)
+    parser.add_argument("--length", type=whole(), default=16)
+    parser.add_argument("--repeat", type=whole(), default=11)
     parser.add_argument("--alone", action="store_true")
     chosen = parser.parse_args()
     keys = made_keys(chosen.keys, chosen.length)

@@ -149,6 +149,8 @@ def main(seeds: Sequence[int]) -> None:
 
 
 if __name__ == "__main__":
+    from arguments import whole
+
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("seeds", nargs="?", type=int, default=1, help="how many are played")
+    parser.add_argument("seeds", nargs="?", type=whole(), default=1, help="how many are played")
     main(range(parser.parse_args().seeds))

@@ -20,6 +20,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+from arguments import one_of
+
 from assignlab.proof import bridges
 from assignlab.proof.golden import NEVER_ENDS
 
@@ -234,8 +236,6 @@ def main(clients: list[str]) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("clients", nargs="*", help=f"{', '.join(CLIENTS)}; else all")
-    chosen = parser.parse_args().clients
-    if unknown := set(chosen) - set(CLIENTS):
-        parser.error(f"unknown client {min(unknown)!r}; allowed: {', '.join(CLIENTS)}")
-    main(chosen)
+    told = f"{', '.join(CLIENTS)}; else all"
+    parser.add_argument("clients", nargs="*", type=one_of("client", CLIENTS), help=told)
+    main(parser.parse_args().clients)

@@ -15,6 +15,8 @@ import sys
 import time
 from dataclasses import replace
 
+from arguments import strategy_name, whole
+
 from assignlab import assignors
 from assignlab.group.assignment import Assignment
 from assignlab.group.model import Group
@@ -70,11 +72,16 @@ def fetch_memory(size: int) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("strategies", nargs="*", default=STRATEGIES, metavar="STRATEGY")
-    for name, default in (("partitions", 1e6), ("topics", 500), ("members", 2_000)):
-        parser.add_argument(f"--{name}", type=float, default=default)
+    parser.add_argument(
+        "strategies", nargs="*", type=strategy_name, default=STRATEGIES, metavar="STRATEGY"
+    )
+    sizes = {"partitions": 1_000_000, "topics": 500, "members": 2_000}
+    for name, default in sizes.items():
+        parser.add_argument(f"--{name}", type=whole(2), default=default)
     asked = parser.parse_args()
-    size = {name: int(getattr(asked, name)) for name in ("partitions", "topics", "members")}
+    size = {name: getattr(asked, name) for name in sizes}
+    if size["partitions"] < size["topics"]:
+        parser.error("--partitions: fewer than a partition for each topic")
     print(", ".join(f"{number:,} {name}" for name, number in size.items()))
     memory = BYTES * size["partitions"]
     once, again = fetch_memory(memory), fetch_memory(memory)

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow.parquet as pq
+from arguments import whole
 
 from assignlab import assignors, sweep
 from assignlab.local.project import FOLDER_VARIABLE, cores
@@ -50,8 +51,12 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--groups", type=int, default=2_000, help="of the smaller sweeps on Spark")
-    parser.add_argument("--check", type=float, default=0, help="rebalances of a sweep to check by")
+    parser.add_argument(
+        "--groups", type=whole(), default=2_000, help="of the smaller sweeps on Spark"
+    )
+    parser.add_argument(
+        "--check", type=whole(0), default=0, help="rebalances of a sweep to check by"
+    )
     chosen = parser.parse_args()
     for size, shape in SIZES.items():
         tell_steps(size, shape)
@@ -60,7 +65,7 @@ def main() -> int:
         law = measured_law(chosen.groups)
         tell(law)
         if chosen.check:
-            check(law, round(chosen.check / rebalances(1)))
+            check(law, math.ceil(chosen.check / rebalances(1)))
     return 0
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from arguments import whole
 
 from assignlab.sweep import Table
 from assignlab.sweep.spark import session
@@ -67,10 +68,10 @@ def by_numpy(kept: dict[str, dict[str, list]]) -> dict[tuple[str, str], list[flo
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--records", type=float, default=1e8)
+    parser.add_argument("--records", type=whole(1_000), default=100_000_000)
     parser.add_argument("--doubles", type=int, choices=range(1, len(DOUBLES) + 1), default=1)
     asked = parser.parse_args()
-    records, measures = int(asked.records), (WHOLE, *DOUBLES[: asked.doubles])
+    records, measures = asked.records, (WHOLE, *DOUBLES[: asked.doubles])
     with tempfile.TemporaryDirectory(prefix="bench-") as place:
         kept = write(Path(place), records, measures[1:])
         frames = []

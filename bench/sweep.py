@@ -23,6 +23,7 @@ from pathlib import Path
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from arguments import amount, strategy_name, whole
 
 from assignlab import assignors, sweep
 from assignlab.local.project import FOLDER_VARIABLE, cores
@@ -115,9 +116,11 @@ def content(files) -> tuple[int, int]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--seconds", type=float, default=60, help="about how long one sweep takes")
-    parser.add_argument("--rounds", type=int, default=2, help="how often each side runs")
-    parser.add_argument("--strategies", nargs="+", default=assignors.names())
+    parser.add_argument(
+        "--seconds", type=amount(1), default=60, help="about how long one sweep takes"
+    )
+    parser.add_argument("--rounds", type=whole(), default=2, help="how often each side runs")
+    parser.add_argument("--strategies", nargs="+", type=strategy_name, default=assignors.names())
     parser.add_argument("--optimum", action="store_true", help="what the optimum costs")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

@@ -10,6 +10,8 @@ import argparse
 import sys
 import time
 
+from arguments import amount, whole
+
 from assignlab import timeline
 
 STRATEGIES = {"eager": "sticky", "cooperative": "cooperative-sticky", "KIP-848": "server-uniform"}
@@ -31,10 +33,12 @@ def scenario(members: int, partitions: int, rate: float, minutes: float) -> time
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--members", type=int, default=100)
-    parser.add_argument("--partitions", type=int, default=1000)
-    parser.add_argument("--rate", type=float, default=1000, help="records a second and partition")
-    parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--members", type=whole(), default=100)
+    parser.add_argument("--partitions", type=whole(), default=1000)
+    parser.add_argument(
+        "--rate", type=amount(0), default=1000, help="records a second and partition"
+    )
+    parser.add_argument("--minutes", type=amount(2), default=10)
     parser.add_argument("--protocols", nargs="+", choices=STRATEGIES, default=list(STRATEGIES))
     asked = parser.parse_args()
     config = timeline.Config(auto_offset_reset="earliest", start_spread_ms=5000)

@@ -15,6 +15,7 @@ import hashlib
 import statistics
 import sys
 import time
+from functools import partial
 from itertools import pairwise, product
 from typing import Any
 
@@ -22,6 +23,7 @@ import numpy as np
 
 from assignlab import assignors
 from assignlab.assignors.kafka_server.parts import sets
+from assignlab.errors import AssignlabError
 from assignlab.group.assignment import partition_of, topic_of
 from assignlab.group.document import parse
 from assignlab.group.model import Group
@@ -83,7 +85,10 @@ AT_HOME = {  # what these strategies need to have something to do
 
 def numbers(size: str) -> tuple[int, ...]:
     """(topics, partitions of each, members) of a size, by its name or as ``50x100x500``."""
-    return SIZES.get(size) or tuple(map(int, size.split("x")))
+    found = SIZES.get(size) or tuple(int(n) for n in size.split("x") if n.isdecimal())
+    if len(found) != 3 or 0 in found:
+        raise AssignlabError(f"expected {', '.join(SIZES)} or such as 50x100x500, got {size!r}")
+    return found
 
 
 def spec_document(strategy: str, spec: dict[str, Any]) -> dict[str, Any]:
@@ -206,19 +211,30 @@ def compare(
 
 def main() -> int:
     """0 if all results were equal."""
+    from arguments import amount, checked, each, one_of
+
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sizes", default="S,M,L,X", help="or such as 50x100x500, see numbers()")
-    parser.add_argument("--strategies", default=",".join(CASES))
-    parser.add_argument("--cases", default="", help="such as 'EQUAL JOIN,NEST5 FULL'")
-    parser.add_argument("--budget", type=float, default=60.0, help="seconds of Java per line")
-    parser.add_argument("--patience", type=float, default=900.0, help="more seconds for one call")
+    parser.add_argument(
+        "--sizes",
+        type=each(partial(checked, numbers)),
+        default="S,M,L,X",
+        help="or such as 50x100x500, see numbers()",
+    )
+    names = each(one_of("strategy", CASES))
+    parser.add_argument("--strategies", type=names, default=",".join(CASES))
+    cases = each(one_of("case", sorted({case for of in CASES.values() for case in of})))
+    parser.add_argument("--cases", type=cases, help="such as 'EQUAL JOIN,NEST5 FULL'")
+    parser.add_argument("--budget", type=amount(1), default=60.0, help="seconds of Java per line")
+    parser.add_argument(
+        "--patience", type=amount(0), default=900.0, help="more seconds for one call"
+    )
     chosen = parser.parse_args()
     same = True
-    for strategy in chosen.strategies.split(","):
+    for strategy in chosen.strategies:
         system, release = original_of(strategy)
         with Original(system, release, ("-Xmx8g", "-XX:+UseParallelGC")) as original:
-            for size, case in product(chosen.sizes.split(","), CASES[strategy]):
-                if chosen.cases and case not in chosen.cases.split(","):
+            for size, case in product(chosen.sizes, CASES[strategy]):
+                if chosen.cases and case not in chosen.cases:
                     continue
                 if why := LEFT_OUT.get((strategy, size)):
                     print(f"{strategy:20} {size}  {case:10}  left out: {why}", flush=True)

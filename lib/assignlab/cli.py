@@ -661,10 +661,15 @@ def _settings(release, given):
     from assignlab.advice.pauses import settings
 
     of_kafka(release)  # or it is refused
+    values = {}
     for text in given:
-        if "=" not in text:
+        name, equals, value = text.partition("=")
+        if not equals:
             raise click.UsageError(f"--set {text}: expected NAME=VALUE")
-    return settings(release, dict(text.split("=", 1) for text in given))
+        if name in values:
+            raise click.UsageError(f"--set {text}: {name} is set before, to {values[name]}")
+        values[name] = value
+    return settings(release, values)
 
 
 release = click.option(

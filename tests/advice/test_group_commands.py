@@ -164,6 +164,12 @@ def test_what_is_refused_in_an_option_is_exit_code_2_before_a_text_is_asked(clus
         assert len(complaints(said)) == 1 and not said.stdout
 
 
+def test_a_setting_is_given_once_and_with_its_value(cluster):
+    for given, why in (("retries",), "expected NAME=VALUE"), (("a.b=1", "a.b=2"), "before, to 1"):
+        said = asked("what-if", cluster, *(word for text in given for word in ("--set", text)))
+        assert (said.exit_code, why in said.stderr) == (2, True) and not said.stdout
+
+
 def test_where_nothing_can_be_written_no_file_is_named_and_head_may_have_enough(cluster):
     heard = []
 

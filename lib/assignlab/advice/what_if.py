@@ -125,7 +125,8 @@ def report(
     if chosen and document.get("strategy") is None:
         document = answered_by(document, chosen[0])
     asked = subject(clients.as_run(document, release))
-    rows = table(asked, chosen, happening, release, config)
+    named = [clients.run_as(name, clients.client_of(asked), release) for name in chosen]
+    rows = table(asked, [strategy.name for strategy in named], happening, release, config)
     large = pauses.is_large(asked)
     histories = len(pauses.starts(config, few=large))
     few = f" ({len(pauses.starts(config, few=True))} for rolling changes)"
@@ -143,7 +144,6 @@ def report(
         for event in [event for event in sized if event in {row.event for row in rows}]:
             note += f"; {event}: {sized[event].format(name, counted(count, 'partition'))}"
     found = Table("what_if", "What if", COLUMNS, rows, note)
-    named = [clients.run_as(name, clients.client_of(asked), release) for name in chosen]
     said = [*clients.taken_for(asked, *named), *in_words(rows)]
     own = asked.chosen()
     if foreign := dict.fromkeys(s.name for s in named if s.membership != own.membership):
@@ -188,14 +188,14 @@ def in_words(rows: Sequence[Row]) -> list[str]:
 
 
 def table(
-    asked: Subject, chosen: Sequence[str], happening: Sequence[str], release: str, config: Config
+    asked: Subject, names: Sequence[str], happening: Sequence[str], release: str, config: Config
 ) -> list[Row]:
-    """A row for each event and strategy, then the rolling changes."""
+    """A row for each event and strategy, then the rolling changes. ``names``: of strategies as the
+    group runs them (:func:`~assignlab.advice.clients.run_as`); all that it could change to, if none."""
     refuse_unknown("event", happening, NAMES)
     wanted = happening or NAMES
     rows: list[Row] = []
-    named = [clients.run_as(name, clients.client_of(asked), release).name for name in chosen]
-    names = named or clients.strategies_for(asked, release)
+    names = names or clients.strategies_for(asked, release)
     began = time.monotonic()
     for number, name in enumerate(names):
         if (gone := time.monotonic() - began) > TELL_AFTER:
