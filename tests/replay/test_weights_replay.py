@@ -48,7 +48,7 @@ def test_the_r_score_is_the_weight_of_what_moved_in_capacities():
     before = assignors.get("range").assign(g)  # a: 0, 1; b: 2, 3
     after = assignors.get("roundrobin").assign(g)  # a: 0, 2; b: 1, 3
     assert loads(g, after).tolist() == [90, 30]
-    r_score, moved, used, busiest, over_mean, overloaded = drifted(g, before, after)
+    r_score, moved, used, busiest, over_mean, overloaded = drifted(g, before, after).values()
     assert r_score == pytest.approx((20 + 60) / CAPACITY)
     assert (moved, used, busiest, over_mean, overloaded) == (2, 2, 0.9, 1.5, 0)
 

@@ -10,9 +10,8 @@ from assignlab.group.assignment import Assignment
 from assignlab.group.model import Claims, Group
 from assignlab.replay.beside import regret_of
 from assignlab.replay.history import moments
-from assignlab.replay.metrics import FIELDS
 from assignlab.replay.rebalance import Step, replay
-from assignlab.replay.records import measure
+from assignlab.replay.records import measures
 from assignlab.words import counted
 
 Event = tuple[str, Group]
@@ -90,7 +89,7 @@ def numbers(step: Step) -> dict[str, int]:
     that were taken by choice, more than any assignment needs that is at least as even. Raises
     :class:`~assignlab.errors.AssignlabError` where a member gets what it does not subscribe to.
     """
-    found = dict(zip(FIELDS, measure(step), strict=True))
+    found = measures(step)
     if found["invalid"]:
         wrong = counted(found["invalid"], "partition")
         raise AssignlabError(

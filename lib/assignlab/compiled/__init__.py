@@ -31,12 +31,7 @@ from pathlib import Path
 from assignlab.compiled.sources import digest
 from assignlab.local.private import cache_folder
 
-
-def _writable(folder: Path) -> bool:
-    return folder.is_dir() and os.access(folder, os.W_OK)
-
-
-if "NUMBA_CACHE_DIR" not in os.environ and not _writable(Path(__file__).parents[1]):
+if "NUMBA_CACHE_DIR" not in os.environ and not os.access(Path(__file__).parents[1], os.W_OK):
     os.environ["NUMBA_CACHE_DIR"] = os.path.join(cache_folder(), "numba")
 
 import numba

@@ -126,15 +126,11 @@ def _topic(entry: Any) -> dict[str, Any]:
     else:
         partitions = required(entry, "partitions", int, "a count of 0 or more")
         _count(partitions, "partitions", MAX_PARTITIONS)
-    racks = entry.get("racks")
+    racks = _optional(entry, "racks", list, "one list of racks per partition")
     if racks is not None:
-        expect(racks, list, "racks", "one list of racks per partition")
         if len(racks) != partitions:
             raise DocumentError("racks", f"has {len(racks)} entries for {partitions} partitions")
         racks = tuple(tuple(map(_rack, _list(replicas, "racks"))) for replicas in racks)
-    uuid = entry.get("id")
-    if uuid is not None:
-        expect(uuid, str, "id", "a Uuid in base64")
     weights = entry.get("weights")
     if weights is not None:
         weights = _weights(weights, partitions)
@@ -142,7 +138,7 @@ def _topic(entry: Any) -> dict[str, Any]:
         "name": name,
         "partitions": partitions,
         "racks": racks,
-        "id": uuid,
+        "id": _optional(entry, "id", str, "a Uuid in base64"),
         "queues": queues,
         "weights": weights,
     }
@@ -157,9 +153,7 @@ def _weights(value: Any, partitions: int) -> np.ndarray:
 
 def _weight(value: Any) -> float:
     expect(value, (int, float), "", "a number of 0 or more")
-    if not 0 <= value <= MAX_WEIGHT:  # nor NaN
-        raise DocumentError("", f"{shown(value)} is not between 0 and {MAX_WEIGHT:g}")
-    return value
+    return _within(value, "", 0, MAX_WEIGHT)
 
 
 def _member(
@@ -175,19 +169,10 @@ def _member(
         "owned": None,
     }
     for name in ("instance", "rack"):
-        value = entry.get(name)
-        if value is not None:
-            expect(value, str, name, "a string")
-        member[name] = value
+        member[name] = _optional(entry, name, str, "a string")
     for name in ("generation", "sub_generation"):
-        value = entry.get(name)
-        if value is not None:
-            expect(value, int, name, "an integer")
-            if abs(value) > MAX_NUMBER:
-                raise DocumentError(
-                    name, f"{shown(value)} is not between {-MAX_NUMBER} and {MAX_NUMBER}"
-                )
-        member[name] = ABSENT if value is None else value
+        value = _optional(entry, name, int, "an integer")
+        member[name] = ABSENT if value is None else _within(value, name, -MAX_NUMBER, MAX_NUMBER)
     member["streams"] = _streams(entry.get("streams"), len(names))
     owned = entry.get("owned")
     if owned is not None:
@@ -266,6 +251,14 @@ def required(entry: Mapping, name: str, kind: type, wanted: str) -> Any:
     return entry[name]
 
 
+def _optional(entry: Mapping, name: str, kind: type, wanted: str) -> Any:
+    """The field ``name``, None where it is not given; otherwise as :func:`required`."""
+    value = entry.get(name)
+    if value is not None:
+        expect(value, kind, name, wanted)
+    return value
+
+
 def _list(value: Any, field: str) -> list:
     expect(value, list, field, "an array")
     return value
@@ -273,8 +266,12 @@ def _list(value: Any, field: str) -> list:
 
 def _count(value: Any, field: str, most: int = MAX_NUMBER) -> int:
     expect(value, int, field, "a whole number of 0 or more")
-    if not 0 <= value <= most:
-        raise DocumentError(field, f"{shown(value)} is not between 0 and {most}")
+    return _within(value, field, 0, most)
+
+
+def _within(value: float, field: str, least: int, most: float) -> Any:
+    if not least <= value <= most:  # nor NaN
+        raise DocumentError(field, f"{shown(value)} is not between {least} and {most:.12g}")
     return value
 
 

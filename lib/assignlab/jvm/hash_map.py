@@ -91,10 +91,8 @@ def walk_map(hashes, capacity, rank, newest_first, called_again):
     spreads = spread_all(hashes)
     n = spreads.size
     if was_crowded(spreads, capacity, 7 if newest_first else 8):
-        put = 0 if newest_first else n
-        removed = np.empty(0, dtype=np.int64)
-        order, certain, _ = tree_bins.walk(spreads, rank, capacity, put, called_again, removed, ALL)
-        return order, certain
+        put, removed = 0 if newest_first else n, np.empty(0, dtype=np.int64)
+        return tree_bins.walk(spreads, rank, capacity, put, called_again, removed, ALL)[:2]
     late = 1 if newest_first and not called_again and n > 0 else 0
     return walk_lists(spreads, table_size(n - late, capacity), newest_first), True
 
@@ -120,8 +118,7 @@ def walk_first(hashes, wanted, rank):
         wanted -= held[bins]
         bins += 1
     removed = np.empty(0, dtype=np.int64)
-    order, certain, _ = tree_bins.walk(spreads, rank, 16, put, False, removed, bins)
-    return order, certain
+    return tree_bins.walk(spreads, rank, 16, put, False, removed, bins)[:2]
 
 
 @inner
@@ -148,9 +145,7 @@ def walk_map_without(hashes, removed, capacity, rank):
     """
     spreads = spread_all(hashes)
     if was_crowded(spreads, capacity, 8):
-        put = spreads.size
-        order, certain, _ = tree_bins.walk(spreads, rank, capacity, put, False, removed, ALL)
-        return order, certain
+        return tree_bins.walk(spreads, rank, capacity, spreads.size, False, removed, ALL)[:2]
     order = walk_lists(spreads, table_size(spreads.size, capacity), False)
     stays = np.ones(order.size, dtype=np.bool_)
     stays[removed] = False
@@ -166,8 +161,8 @@ def hash_map_slots(hashes: np.ndarray, capacity: int = 16) -> int:
     """
     spreads = spread_all(hashes)
     if was_crowded(spreads, capacity, 8):
-        put = spreads.size
-        return int(tree_bins.walk(spreads, NOTHING, capacity, put, False, NOTHING, ALL)[2])
+        walked = tree_bins.walk(spreads, NOTHING, capacity, spreads.size, False, NOTHING, ALL)
+        return int(walked[2])
     return int(table_size(spreads.size, capacity))
 
 

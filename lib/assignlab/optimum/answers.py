@@ -125,9 +125,15 @@ def front(group: Group) -> Front:
     >>> front(g).points.tolist()
     [[8, 2], [10, 1], [16, 0]]
     """
-    arcs = _modelled(group)
-    points, given_up = pareto.front(arcs, paths.start(arcs))
+    points, given_up = _front(group)
     return Front(points, given_up == 0)
+
+
+def _front(group: Group, until: int = 0) -> tuple[np.ndarray, int]:
+    """What :func:`assignlab.optimum.pareto.front` says of a group."""
+    shared = a_group(group).prepared(network.pools)
+    arcs = network.network(len(group.members), shared, network.kinds(group, shared))
+    return pareto.front(arcs, paths.start(arcs), until)
 
 
 def regret(group: Group, assignment: Assignment, best: Optimum | None = None) -> Regret:
@@ -153,9 +159,7 @@ def regret(group: Group, assignment: Assignment, best: Optimum | None = None) ->
 
 def _fewest_moves(group: Group, until: int) -> int:
     """The fewest moves of all assignments whose sum of squares is ``until`` or less."""
-    arcs = _modelled(group)
-    points, _ = pareto.front(arcs, paths.start(arcs), until)
-    squares, moves = points.T
+    squares, moves = _front(group, until)[0].T
     return int(moves[np.searchsorted(squares, until, side="right") - 1])
 
 
@@ -167,16 +171,9 @@ def holding(group: Group, held: Assignment) -> Group:
     )
 
 
-class Beside(NamedTuple):
-    """The ``best`` there is, how many partitions it has ``assigned``, its ``largest`` size and how
-    many of its members are ``idle``; and the ``regret`` of an answer, None if that is not
-    complete."""
-
-    best: Least
-    assigned: int
-    largest: int
-    idle: int
-    regret: Regret | None
+Beside = tuple[Least, int, int, int, Regret | None]
+"""The best there is, how many partitions it has assigned, its largest size and how many of its members
+are idle; and the regret of an answer, None if that is not complete."""
 
 
 def compared(group: Group, held: Assignment, answer: Assignment) -> Beside | None:
@@ -203,7 +200,7 @@ def compared(group: Group, held: Assignment, answer: Assignment) -> Beside | Non
         if fewest < 0:
             fewest = _fewest_moves(holding(group, held), own_squares)
         regret = Regret(own_squares, moves, uneven, moves - fewest, least_moves)
-    return Beside(Least(squares, least_moves), assigned, largest, idle, regret)
+    return Least(squares, least_moves), assigned, largest, idle, regret
 
 
 @njit
@@ -250,11 +247,6 @@ def _spread(offsets):
         smallest = size if m == 0 else min(smallest, size)
         idle += size == 0
     return largest, smallest, idle
-
-
-def _modelled(group: Group) -> network.Network:
-    shared = a_group(group).prepared(network.pools)
-    return network.network(len(group.members), shared, network.kinds(group, shared))
 
 
 def gap(sizes: np.ndarray) -> int:

@@ -208,29 +208,23 @@ def tightest(
     Each step asks whether the rate of the set so far can be had by all; if not, the flow's minimum
     cut is a better set.
     """
-    crowded = starved = many > 0
-    total = of_topic.sum()
+    crowded = starved = used = many > 0
+    if not of_topic.any():
+        return crowded, starved
     topics, subscriptions = arcs(reads.T), arcs(reads)
-    rate, better = -1.0, total / max(1.0, many.sum())
-    while better > rate * (1 + TINY) and total:
-        rate = better
-        _, cut = unserved(of_topic, rate * many, topics)
-        if not (cut & (many > 0)).any():
-            break
-        alone = of_topic[reads[cut].any(axis=0) & ~reads[~cut & (many > 0)].any(axis=0)].sum()
+    rate = of_topic.sum() / many.sum()
+    while (cut := unserved(of_topic, rate * many, topics)[1] & used).any():
+        alone = of_topic[reads[cut].any(axis=0) & ~reads[~cut & used].any(axis=0)].sum()
         better = alone / many[cut].sum()
-        if better > rate * (1 + TINY):
-            crowded = cut & (many > 0)
-    rate, better = np.inf, total / max(1.0, many.sum())
-    while better < rate * (1 - TINY) and total:
-        rate = better
-        cut, _ = unserved(rate * many, of_topic, subscriptions)
-        cut = cut & (many > 0)
-        if not cut.any():
+        if better <= rate * (1 + TINY):
             break
+        crowded, rate = cut, better
+    rate = of_topic.sum() / many.sum()
+    while (cut := unserved(rate * many, of_topic, subscriptions)[0] & used).any():
         better = of_topic[reads[cut].any(axis=0)].sum() / many[cut].sum()
-        if better < rate * (1 - TINY):
-            starved = cut
+        if better >= rate * (1 - TINY):
+            break
+        starved, rate = cut, better
     return crowded, starved
 
 

@@ -32,7 +32,7 @@ from assignlab.proof.fuzz import CUT_SECONDS
 from assignlab.proof.golden import endless
 from assignlab.proof.originals import Original, OriginalTimedOut, has_original, original_of
 from assignlab.replay.history import history
-from assignlab.replay.rebalance import NeverStable, replay, rounds, settled
+from assignlab.replay.rebalance import NeverStable, replay, settling
 from assignlab.replay.records import COLUMNS_BESIDE_OPTIMUM, records
 from assignlab.replay.scenarios import Scenario
 
@@ -249,16 +249,15 @@ def has(mishap: str, document: Document) -> bool:
     """Whether a group document has it: the group asked once, a cooperative one until it settles."""
     group, strategy = parse(document), assignors.get(document["strategy"])
     try:
-        if mishap == MANY_ROUNDS:
-            return rounds(group, strategy) > MOST_ROUNDS
-        sizes = settled(group, strategy).sizes
+        end, rounds = settling(group, strategy)
     except NeverStable:
         return mishap == MANY_ROUNDS
     except OriginalError as error:
         return mishap == (NEVER_ENDS if error.original == "NeverEnds" else THROWS)
-    if mishap != STARVES or (sizes > 0).all():
-        return False
-    return bool((sizes == 0).sum() > (optimum(group).assignment.sizes == 0).sum())
+    if mishap == MANY_ROUNDS:
+        return rounds > MOST_ROUNDS
+    idle = (end.sizes == 0).sum()
+    return mishap == STARVES and bool(idle and idle > (optimum(group).assignment.sizes == 0).sum())
 
 
 def smallest(found: Found) -> Document | None:

@@ -94,7 +94,9 @@ def examples() -> tuple[Example, ...]:
     """All claims, in the order of the file; rebalances of which a text prints nothing included."""
     found: list[Example] = []
     numbers: Counter = Counter()
-    for entry in _entries():
+    entries = yaml.safe_load(EXAMPLES.read_text(encoding="utf-8"))
+    tests = entries.index({"include": "kafka_tests"})
+    for entry in (*entries[:tests], *kafka_tests.entries(), *entries[tests + 1 :]):
         origin = {name: entry[name] for name in ("fixture", "kind", "source", "about")}
         if "beyond" in entry:
             case = _numbered(numbers, entry["fixture"])
@@ -111,14 +113,6 @@ def examples() -> tuple[Example, ...]:
             else:
                 found += _history(origin, groups, asked, case, entry.get("stated", False))
     return tuple(found)
-
-
-def _entries() -> Iterator[dict]:
-    for entry in yaml.safe_load(EXAMPLES.read_text(encoding="utf-8")):
-        if entry == {"include": "kafka_tests"}:
-            yield from kafka_tests.entries()
-        else:
-            yield entry
 
 
 def _numbered(numbers: Counter, fixture: str) -> str:

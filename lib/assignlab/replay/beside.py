@@ -25,7 +25,7 @@ from assignlab.replay.scenarios import scenario_of
 
 _read = itemgetter(*map(metrics.FIELDS.index, ("fewest", "avoidable", "by_choice", "floor")))
 _PROVEN = metrics.FIELDS.index("fewest")
-"""Where :class:`assignlab.replay.metrics.Fewest` begins among the metrics."""
+"""Where :data:`assignlab.replay.columns.FEWEST` begin among the metrics."""
 
 
 def solve(document: Any, strategy: str | None = None) -> dict[str, Any]:
@@ -110,7 +110,7 @@ def measure(step: Step, measured: tuple) -> tuple:
     best, assigned, largest, idle, own = found
     ratio = largest / (assigned / len(step.group.members)) if assigned else None
     if own is not None and by_choice == own.moves:
-        proven = metrics.Fewest(best.moves, by_choice - own.moves_regret, own.moves_regret)
+        proven = (best.moves, by_choice - own.moves_regret, own.moves_regret)
         measured = measured[:_PROVEN] + proven + measured[_PROVEN + len(proven) :]
     return measured + _columns(
         sum_of_squares=_squares(step.after.sizes) if own is None else own.sum_of_squares,
@@ -137,7 +137,7 @@ def _in_steps(step: Step) -> Beside:
     solved, regrets = regret_of(step)
     sizes, best = solved.assignment.sizes, Least(solved.sum_of_squares, solved.moves)
     largest, idle = int(sizes.max(initial=0)), int((sizes == 0).sum())
-    return Beside(best, int(sizes.sum()), largest, idle, regrets)
+    return best, int(sizes.sum()), largest, idle, regrets
 
 
 def panels(row: Mapping[str, Any]) -> dict[str, tuple[Group, Assignment, Assignment]]:

@@ -12,7 +12,7 @@ class Column(NamedTuple):
     meaning: str
 
 
-METRICS = (
+EVENNESS = (
     Column("members_now", "int64", "members", "members after the event"),
     Column("topics_now", "int64", "topics", "topics with partitions and a subscriber"),
     Column("partitions_now", "int64", "partitions", "partitions of those topics"),
@@ -24,6 +24,8 @@ METRICS = (
     Column("balance_score_int", "int64", "partitions", "the same in a Java int, which wraps"),
     Column("topic_gap", "int64", "partitions", "max over topics of max - min inside the topic"),
     Column("uneven_topics", "int64", "topics", "topics with P mod subscribers != 0"),
+)
+MOVES = (
     Column("unassigned", "int64", "partitions", "partitions_now without an owner"),
     Column("doubled", "int64", "partitions", "partitions with more than one owner"),
     Column("invalid", "int64", "pairs", "assigned, though no partition, not subscribed, or twice"),
@@ -38,9 +40,13 @@ METRICS = (
     Column("assigned", "int64", "pairs", "of received: nobody held the partition before"),
     Column("revoked_kept", "int64", "pairs", "of stayed: given up during the rebalance"),
     Column("interrupted", "int64", "pairs", "forced + by_choice + revoked_kept"),
+)
+FEWEST = (
     Column("fewest", "int64", "pairs", "fewest moves by choice to be even; null if not proven"),
     Column("needed", "int64", "pairs", "of by_choice: fewest to be as even; null if not proven"),
     Column("avoidable", "int64", "pairs", "by_choice - needed; null if not proven"),
+)
+RATIOS = (
     Column("max_over_mean", "float64", "ratio", "largest over the mean; null without partitions"),
     Column("floor", "float64", "ratio", "ceil(P / C) / (P / C), the least max_over_mean"),
     Column("variation", "float64", "ratio", "standard deviation over mean"),
@@ -48,6 +54,7 @@ METRICS = (
     Column("jain", "float64", "ratio", "Jain's fairness index, 1 is even"),
     Column("topic_gap_mean", "float64", "partitions", "mean over topics of max - min inside"),
 )
+METRICS = EVENNESS + MOVES + FEWEST + RATIOS
 """What :func:`assignlab.replay.metrics.measure` returns, in order."""
 
 BESIDE_OPTIMUM = (

@@ -11,7 +11,7 @@ drop a deleted one with the same rebalance.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import cycle, islice, pairwise
@@ -150,40 +150,38 @@ def _resized(group: Group, partitions: dict, ids: dict, racks: dict) -> Group:
             partitions=counts,
             ids=_replaced(topics.ids, ids),
             racks=_replaced(topics.racks, racks),
-            queues=_replaced(topics.queues, _resized_queues(topics.queues, partitions)),
-            weights=_replaced(topics.weights, _resized_weights(topics.weights, partitions)),
+            queues=_each(topics.queues, partitions, _queues),
+            weights=_each(topics.weights, partitions, _weights),
         )
     )
 
 
-def _resized_queues(queues: tuple | None, partitions: dict) -> dict:
+def _each(column: tuple | None, partitions: dict, resized: Callable) -> tuple | None:
+    """A column in which what topics of new counts had is ``resized``."""
+    if column is None:
+        return None
+    old = {topic: column[topic] for topic in partitions if column[topic] is not None}
+    return _replaced(column, {topic: resized(old[topic], partitions[topic]) for topic in old})
+
+
+def _queues(own: tuple, count: int) -> tuple:
     """New queues go to the topic's brokers in turn, each as often as it has queues.
 
-    >>> _resized_queues(((("a", 0), ("a", 1), ("b", 0)), None), {0: 6, 1: 2})
-    {0: (('a', 0), ('a', 1), ('b', 0), ('a', 2), ('a', 3), ('b', 1))}
+    >>> _queues((("a", 0), ("a", 1), ("b", 0)), 6)
+    (('a', 0), ('a', 1), ('b', 0), ('a', 2), ('a', 3), ('b', 1))
     """
-    resized = {}
-    for topic, count in partitions.items():
-        own = queues[topic] if queues else None
-        if own:
-            found = list(own[: max(count, 0)])
-            grown = Counter(broker for broker, _ in found)
-            for broker, _ in islice(cycle(own), max(count - len(own), 0)):
-                found.append((broker, grown[broker]))
-                grown[broker] += 1
-            resized[topic] = tuple(found)
-    return resized
+    found = list(own[: max(count, 0)])
+    grown = Counter(broker for broker, _ in found)
+    for broker, _ in islice(cycle(own), max(count - len(own), 0)):
+        found.append((broker, grown[broker]))
+        grown[broker] += 1
+    return tuple(found)
 
 
-def _resized_weights(weights: tuple | None, partitions: dict) -> dict:
+def _weights(own: np.ndarray, count: int) -> np.ndarray:
     """New partitions weigh as much as the topic's partitions do on average."""
-    resized = {}
-    for topic, count in partitions.items():
-        own = weights[topic] if weights else None
-        if own is not None:
-            new = np.full(max(count - own.size, 0), own.mean() if own.size else 1.0)
-            resized[topic] = np.concatenate((own[: max(count, 0)], new))
-    return resized
+    new = np.full(max(count - own.size, 0), own.mean() if own.size else 1.0)
+    return np.concatenate((own[: max(count, 0)], new))
 
 
 def _replaced(column: tuple | None, values: dict) -> tuple | None:

@@ -73,7 +73,9 @@ def moments(groups: Iterable[tuple[str, Group]]) -> list[Moment]:
                 raise DocumentError(
                     "topics", f"expected those before {word!r} first, {known}, got {names}"
                 )
-        history.append(Moment(word, group, origins(before, group), _may_lose_topics(before, group)))
+        # Groups whose subscriptions did not change mostly share their arrays.
+        may_lose_topics = before is not None and before.members.topics is not group.members.topics
+        history.append(Moment(word, group, origins(before, group), may_lose_topics))
         before = group
     return history
 
@@ -95,11 +97,6 @@ def origins(before: Group | None, group: Group) -> np.ndarray | None:
             for name, m in zip(instances, origin, strict=True)
         ]
     return np.array(origin, dtype=np.int64)
-
-
-def _may_lose_topics(before: Group | None, group: Group) -> bool:
-    """Whether subscriptions may have changed: where they did not, groups mostly share their arrays."""
-    return before is not None and before.members.topics is not group.members.topics
 
 
 def history(scenario: Scenario) -> list[Moment]:

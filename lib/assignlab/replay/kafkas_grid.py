@@ -261,7 +261,10 @@ def before_and_after(point: Trial, event: str) -> tuple[Group, Group]:
         return group_without(point, count), group
     if event == "PARTITIONS_ADDED":
         grown = -(-topics // MANY)
-        return group, with_one_more(group, [i * topics // grown for i in range(grown)])
+        chosen = [i * topics // grown for i in range(grown)]
+        counts = {t: int(group.topics.partitions[t]) + 1 for t in chosen}
+        racks: dict = {t: replica_racks(count, RACKS) for t, count in counts.items()}
+        return group, events.add_partitions(group, counts, racks)
     return group, group
 
 
@@ -291,13 +294,6 @@ def topic_names(topics: int) -> Names:
     return Names([f"topic-{t}" for t in range(topics)])
 
 
-def with_one_more(group: Group, topics: Sequence[int]) -> Group:
-    """The group after each of these topics gained a partition."""
-    counts = {t: int(group.topics.partitions[t]) + 1 for t in topics}
-    racks: dict = {t: replica_racks(count, RACKS) for t, count in counts.items()}
-    return events.add_partitions(group, counts, racks)
-
-
 def renewed(group: Group) -> Group:
     """The same group as a new object that has prepared nothing yet."""
     topics, members, claims = group.topics, group.sent, group.claims
@@ -312,31 +308,24 @@ def renewed(group: Group) -> Group:
 # ---- growth ------------------------------------------------------------------------------------
 
 
-def growth(
-    records: pd.DataFrame, y: str = "again_ms", draws: int = 400, seed: int = 0
-) -> pd.DataFrame:
-    """How ``y`` grows with members, topics and partitions: exponents with 95 % intervals.
+def growth(records: pd.DataFrame) -> pd.DataFrame:
+    """How ``again_ms`` grows with members, topics and partitions: exponents with 95 % intervals.
 
     Returns a row per strategy, subscription and axis: ``exponent``, ``low``, ``high``. Fitted is
-    log y = a + sum of exponent * log axis by least squares, with a constant of its own for each
-    event, distribution and choice of racks; so an exponent is a mean over the grid, small groups
-    among it, where a call costs the same whatever the size. The intervals are of ``draws`` fits to
-    groups drawn with replacement (all events of a group together). Axes of one value are left out,
-    as are rows without ``y``.
+    log again_ms = a + sum of exponent * log axis by least squares, with a constant of its own for
+    each event, distribution and choice of racks; so an exponent is a mean over the grid, small
+    groups among it, where a call costs the same whatever the size. The intervals are of 400 fits to
+    groups drawn with replacement (all events of a group together). Axes of one value are left out.
     """
+    keys = ["strategy", "subscription"]
     rows = []
-    for (strategy, subscription), part in records.dropna(subset=[y]).groupby(
-        ["strategy", "subscription"]
-    ):
+    for place, part in records.dropna(subset=["again_ms"]).groupby(keys):
         axes = [axis for axis in AXES if part[axis].nunique() > 1]
-        ends = fit(part, axes, y, draws, seed)
-        rows += [(strategy, subscription, *row) for row in zip(axes, *ends, strict=True)]
-    return pd.DataFrame(
-        rows, columns=["strategy", "subscription", "axis", "exponent", "low", "high"]
-    )
+        rows += [(*place, *row) for row in zip(axes, *fit(part, axes), strict=True)]
+    return pd.DataFrame(rows, columns=[*keys, "axis", "exponent", "low", "high"])
 
 
-def fit(part: pd.DataFrame, axes: Sequence[str], y: str, draws: int, seed: int):
+def fit(part: pd.DataFrame, axes: Sequence[str]):
     """(exponents, low ends, high ends) of the axes: float64[axes] each; see :func:`growth`."""
     constants = pd.get_dummies(part[list(KINDS)].astype(str), dtype=float)
     of = np.column_stack([np.log(part[axes].to_numpy(dtype=float)), constants])
@@ -346,8 +335,8 @@ def fit(part: pd.DataFrame, axes: Sequence[str], y: str, draws: int, seed: int):
     squares = np.zeros((count, of.shape[1], of.shape[1]))
     products = np.zeros((count, of.shape[1]))
     np.add.at(squares, groups, of[:, :, None] * of[:, None, :])
-    np.add.at(products, groups, of * np.log(part[y].to_numpy())[:, None])
-    drawn = np.random.default_rng(seed).multinomial(count, [1 / count] * count, draws)
+    np.add.at(products, groups, of * np.log(part["again_ms"].to_numpy())[:, None])
+    drawn = np.random.default_rng(0).multinomial(count, [1 / count] * count, 400)
     weights = np.vstack([np.ones(count), drawn])
     left, right = np.tensordot(weights, squares, 1), weights @ products
     found = (np.linalg.pinv(left, hermitian=True) @ right[:, :, None])[:, : len(axes), 0]

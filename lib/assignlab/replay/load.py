@@ -9,7 +9,6 @@ Kafka consumer group autoscaler (arXiv 2402.06085), with its R-score.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -27,16 +26,12 @@ HOT_SHARE = 0.5
 STOPPED_LAG = 100.0
 """Lag of a partition whose consumer stood still, where the others' is 1."""
 PUBLISHED = {
-    ("modified-worst-fit", 5): 9.195,
-    ("modified-worst-fit", 10): 11.786,
-    ("modified-worst-fit", 15): 12.827,
-    ("modified-worst-fit", 20): 13.834,
-    ("modified-worst-fit", 25): 14.995,
-    ("modified-best-fit", 5): 16.037,
-    ("modified-best-fit", 10): 18.880,
-    ("modified-best-fit", 15): 19.883,
-    ("modified-best-fit", 20): 20.611,
-    ("modified-best-fit", 25): 21.478,
+    (strategy, delta): score
+    for strategy, scores in {
+        "modified-worst-fit": (9.195, 11.786, 12.827, 13.834, 14.995),
+        "modified-best-fit": (16.037, 18.880, 19.883, 20.611, 21.478),
+    }.items()
+    for delta, score in zip((5, 10, 15, 20, 25), scores, strict=True)
 }
 """Mean R-scores by strategy and delta, of the authors' table of 501 steps that begin anywhere
 (landaudiogo/thesis_data, uniform_start.csv)."""
@@ -97,7 +92,7 @@ def play(trial: Trial) -> dict[str, float]:
     random = np.random.default_rng([trial.seed, trial.members, trial.topics, trial.partitions])
     counted = strategy.equipped(group_of(trial, random))
     before = settled(counted, strategy)
-    group = SHAPES[trial.shape](trial, counted, before, random)
+    group = with_weights(counted, SHAPES[trial.shape](trial, owners(counted, before), random))
     if trial.shape == "lag after a stop":
         group = claiming(group, counted, strategy, before)
         after = settled(group, strategy)
@@ -134,40 +129,31 @@ def owners(group: Group, assignment: Assignment) -> np.ndarray:
     return found
 
 
-def equal(trial: Trial, group: Group, before: Assignment, random: np.random.Generator) -> Group:
-    """Every partition weighs the same."""
-    return with_weights(group, np.ones(trial.topics * trial.partitions))
-
-
-def zipf(trial: Trial, group: Group, before: Assignment, random: np.random.Generator) -> Group:
+def zipf(trial: Trial, had: np.ndarray, random: np.random.Generator) -> np.ndarray:
     """The partition of rank r over all topics weighs 1 / r ** skew; ranks are drawn."""
-    ranks = 1 + random.permutation(trial.topics * trial.partitions)
-    return with_weights(group, ranks**-trial.skew)
+    return (1 + random.permutation(had.size)) ** -trial.skew
 
 
-def hot_topic(trial: Trial, group: Group, before: Assignment, random: np.random.Generator) -> Group:
+def hot_topic(trial: Trial, had: np.ndarray, random: np.random.Generator) -> np.ndarray:
     """One topic has half of all load, its partitions and all others are alike among themselves."""
     rest = max(1, trial.topics - 1)
     weights = np.full((trial.topics, trial.partitions), (1 - HOT_SHARE) / rest)
     weights[random.integers(trial.topics)] = HOT_SHARE
-    return with_weights(group, weights.ravel())
+    return weights.ravel()
 
 
-def lag_after_a_stop(
-    trial: Trial, group: Group, before: Assignment, random: np.random.Generator
-) -> Group:
+def lag_after_a_stop(trial: Trial, had: np.ndarray, random: np.random.Generator) -> np.ndarray:
     """One member stood still: lag piled up in the partitions that the strategy had given it."""
-    stopped = owners(group, before) == random.integers(trial.members)
-    return with_weights(group, np.where(stopped, STOPPED_LAG, 1.0))
+    return np.where(had == random.integers(trial.members), STOPPED_LAG, 1.0)
 
 
-SHAPES: dict[str, Callable[[Trial, Group, Assignment, np.random.Generator], Group]] = {
-    "equal": equal,
+SHAPES: dict[str, Callable[[Trial, np.ndarray, np.random.Generator], np.ndarray]] = {
+    "equal": lambda trial, had, random: np.ones(had.size),
     "zipf": zipf,
     "hot topic": hot_topic,
     "lag after a stop": lag_after_a_stop,
 }
-"""Shapes of weights; each makes a group with weights of one without."""
+"""Shapes of weights: of a trial, and of who ``had`` each partition, float64[partitions]."""
 
 
 def to_install(names: Sequence[str]) -> str:
@@ -213,27 +199,17 @@ def play_drift(drift: Drift) -> dict[str, float]:
         group = claiming(with_weights(group, speeds), group, strategy, assignment, generation)
         before, assignment = assignment, settled(group, strategy)
         rows.append(drifted(group, before, assignment))
-    return dict(zip(Drifted._fields, np.mean(rows, axis=0).tolist(), strict=True))
+    means = np.mean([list(row.values()) for row in rows], axis=0)
+    return dict(zip(rows[0], means.tolist(), strict=True))
 
 
-class Drifted(NamedTuple):
-    """One step's numbers, see :func:`play_drift`."""
-
-    r_score: float
-    moved: int
-    used: int
-    busiest: float
-    over_mean: float
-    overloaded: bool
-
-
-def drifted(group: Group, before: Assignment, after: Assignment) -> Drifted:
-    """What a step made of the group's loads."""
+def drifted(group: Group, before: Assignment, after: Assignment) -> dict[str, float]:
+    """What a step made of the group's loads, see :func:`play_drift`."""
     moved = owners(group, before) != owners(group, after)
     load, used = loads(group, after), int(np.count_nonzero(after.sizes))
     busiest = float(load.max() / CAPACITY)
     mean = float(load.sum()) / max(1, used)
-    return Drifted(
+    return dict(
         r_score=float(group.prepared(weights_of)[moved].sum() / CAPACITY),
         moved=int(np.count_nonzero(moved)),
         used=used,

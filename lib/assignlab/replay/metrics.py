@@ -11,6 +11,8 @@ Sources of the definitions: Jain, Chiu, Hawe 1984 (fairness index); Kafka's ``ge
 as much as an even assignment allows.
 """
 
+from collections import namedtuple
+from collections.abc import Sequence
 from math import isnan
 from typing import NamedTuple
 
@@ -21,7 +23,7 @@ from assignlab.group.assignment import Assignment, partition_of, same_list, topi
 from assignlab.group.model import Group, first_numbers, named
 from assignlab.jvm.names import signed
 from assignlab.optimum.closed_form import fewest_moves, fewest_moves_within
-from assignlab.replay.columns import METRICS
+from assignlab.replay.columns import EVENNESS, FEWEST, METRICS, MOVES, RATIOS, Column
 
 # ---- imbalance: functions of sizes -------------------------------------------------------------
 
@@ -311,63 +313,14 @@ class Change(NamedTuple):
     origin: np.ndarray
 
 
-class Evenness(NamedTuple):
-    """The columns of these names."""
-
-    members_now: int
-    topics_now: int
-    partitions_now: int
-    largest: int
-    smallest: int
-    count_gap: int
-    idle: int
-    balance_score: int
-    balance_score_int: int
-    topic_gap: int
-    uneven_topics: int
+def _tuple_of(name: str, columns: Sequence[Column]) -> type[tuple]:
+    """A named tuple of these columns, for compiled code."""
+    return namedtuple(name, [column.name for column in columns], module=__name__)
 
 
-class Moves(NamedTuple):
-    """The columns of these names."""
-
-    unassigned: int
-    doubled: int
-    invalid: int
-    held: int
-    stayed: int
-    owner_left: int
-    unsubscribed: int
-    gone: int
-    by_choice: int
-    forced: int
-    received: int
-    assigned: int
-    revoked_kept: int
-    interrupted: int
-
-
-class Fewest(NamedTuple):
-    """The columns of these names; where no closed form proves them -1, and None in the end."""
-
-    fewest: int | None
-    needed: int | None
-    avoidable: int | None
-
-
-class Ratios(NamedTuple):
-    """The columns of these names."""
-
-    max_over_mean: float
-    floor: float
-    variation: float
-    gini: float
-    jain: float
-    topic_gap_mean: float
-
-
-FIELDS = Evenness._fields + Moves._fields + Fewest._fields + Ratios._fields
-assert tuple(column.name for column in METRICS) == FIELDS
-UNPROVEN = Fewest(None, None, None)
+Evenness, Moves = _tuple_of("Evenness", EVENNESS), _tuple_of("Moves", MOVES)
+Fewest, Ratios = _tuple_of("Fewest", FEWEST), _tuple_of("Ratios", RATIOS)
+FIELDS = tuple(column.name for column in METRICS)
 
 
 def measure(
@@ -389,8 +342,8 @@ def measure(
         group.prepared(plain_subscribers),
         -1 if eager else revoked_kept,
     )
-    if fewest[0] < 0:
-        fewest = UNPROVEN
+    if fewest[0] < 0:  # no closed form proves them
+        fewest = (None, None, None)
     if isnan(sum(ratios)):
         ratios = tuple([None if isnan(ratio) else ratio for ratio in ratios])
     return counts + fewest + ratios
@@ -478,54 +431,45 @@ def _moves(change, group, partitions_now, revoked_kept, model):
     """(Moves, Fewest); ``revoked_kept``: see :func:`_measure`, ``model``: :func:`topic_gaps`."""
     starts = first_numbers(group.partitions)
     seen = np.zeros(starts[-1], dtype=SEEN)
-    kept = _compare_members(change, group, starts, seen, model)
+    given, invalid, stayed, unsubscribed, not_there, by_choice, owned = _compare_members(
+        change, group, starts, seen, model
+    )
     owner_left, lost = _see_left(change, starts, seen)
-    owners = _count_owners(group, starts, seen)
+    assigned, unassigned, doubled, held_once = _count_owners(group, starts, seen)
     fewest = Fewest(-1, -1, -1)
-    complete = owners.unassigned + owners.doubled + kept.invalid == 0
-    if group.equal and owners.held_once and complete:
+    if group.equal and held_once and unassigned + doubled + invalid == 0:
         sizes = change.offsets[1:] - change.offsets[:-1]
-        needed = fewest_moves_within(kept.owned, partitions_now, (sizes * sizes).sum())
-        least = fewest_moves(kept.owned, partitions_now)
-        fewest = Fewest(least, needed, kept.by_choice - needed)
-    gone = kept.gone + lost
-    forced = owner_left + kept.unsubscribed
-    revoked = kept.stayed if revoked_kept < 0 else revoked_kept
+        needed = fewest_moves_within(owned, partitions_now, (sizes * sizes).sum())
+        fewest = Fewest(fewest_moves(owned, partitions_now), needed, by_choice - needed)
+    gone = not_there + lost
+    forced = owner_left + unsubscribed
+    revoked = stayed if revoked_kept < 0 else revoked_kept
     moves = Moves(
-        unassigned=owners.unassigned,
-        doubled=owners.doubled,
-        invalid=kept.invalid,
-        held=kept.stayed + kept.by_choice + forced + gone,
-        stayed=kept.stayed,
+        unassigned=unassigned,
+        doubled=doubled,
+        invalid=invalid,
+        held=stayed + by_choice + forced + gone,
+        stayed=stayed,
         owner_left=owner_left,
-        unsubscribed=kept.unsubscribed,
+        unsubscribed=unsubscribed,
         gone=gone,
-        by_choice=kept.by_choice,
+        by_choice=by_choice,
         forced=forced,
-        received=kept.given - kept.stayed,
-        assigned=owners.assigned,
+        received=given - stayed,
+        assigned=assigned,
         revoked_kept=revoked,
-        interrupted=forced + kept.by_choice + revoked,
+        interrupted=forced + by_choice + revoked,
     )
     return moves, fewest
 
 
-class Compared(NamedTuple):
-    """What members were given (``given``: pairs of existing partitions), and what became of what
-    they held; ``owned``: int64[members], how much of that they could have kept."""
-
-    given: int
-    invalid: int
-    stayed: int
-    unsubscribed: int
-    gone: int
-    by_choice: int
-    owned: np.ndarray
-
-
 @inner
 def _compare_members(change, group, starts, seen, model):
-    """First step: each member's list now, then the one it had; once for all with the same model."""
+    """First step: each member's list now, then the one it had; once for all with the same model.
+
+    Returns (pairs of existing partitions that were given, invalid; of what was held: stayed,
+    unsubscribed, gone, by choice; int64[members], how much of that members could have kept).
+    """
     given = invalid = stayed = unsubscribed = gone = by_choice = 0
     owned = np.zeros(change.origin.size, dtype=np.int64)
     if model.size > 0:
@@ -569,7 +513,7 @@ def _compare_members(change, group, starts, seen, model):
             seen[d].last = -(m + 1)
         if beyond > 0:
             gone += times * _different_beyond(change, before, starts)
-    return Compared(given, invalid, stayed, unsubscribed, gone, by_choice, owned)
+    return given, invalid, stayed, unsubscribed, gone, by_choice, owned
 
 
 @inner
@@ -630,18 +574,10 @@ def _different_beyond(change, before, starts):
     return np.unique(np.array([code for code in codes if _place(code, starts) < 0])).size
 
 
-class Owners(NamedTuple):
-    """Partitions by their owners; ``held_once``: no partition had two of them before."""
-
-    assigned: int
-    unassigned: int
-    doubled: int
-    held_once: bool
-
-
 @leaf
 def _count_owners(group, starts, seen):
-    """Third step: partition by partition."""
+    """Third step, partition by partition: (assigned, unassigned, doubled, whether none had two owners
+    before)."""
     assigned = unassigned = doubled = 0
     held_once = True
     for t in range(group.partitions.size):
@@ -651,4 +587,4 @@ def _count_owners(group, starts, seen):
             unassigned += seen[d].now == 0 and group.subscribers[t] > 0
             doubled += seen[d].now > 1
             held_once = held_once and seen[d].before <= 1
-    return Owners(assigned, unassigned, doubled, held_once)
+    return assigned, unassigned, doubled, held_once

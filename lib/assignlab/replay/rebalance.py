@@ -22,7 +22,6 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from operator import attrgetter
-from typing import NamedTuple
 
 import numpy as np
 
@@ -119,7 +118,9 @@ def replay(
         if step is not None and step.strategy is not chosen[index]:
             claims = handed_over(step, chosen[index])
         group = _asking(moment, chosen[index], claims, remembered, silent[index])
-        step = _begun(step, moment, group, chosen[index])
+        origin = _same(len(group.members)) if moment.origin is None else moment.origin
+        held, generation = (NOTHING, 0) if step is None else (step.after, step.generation)
+        step = Step(index, moment, group, chosen[index], held, origin, generation)
         asked = _assign(step) if moment.rebalance else None
         if step.error is not None or not moment.rebalance:
             step.after = step.before
@@ -156,20 +157,17 @@ def _asking(
     remembered: Sequence[Claims],
     silent: Collection[int],
 ) -> Group:
-    """The group as the assignor sees it: with what its members claim."""
+    """The group as the assignor sees it: with what its members claim after the event. A coordinator that
+    assigns has forgotten what it gave to members that it expelled."""
     group = strategy.equipped(moment.group)
-    if strategy.sticky:
-        claims = _claims_after(moment, claims, remembered, strategy.protocol)
-        group = group.with_claims(_without(claims, silent) if silent else claims)
-    return group
-
-
-def _begun(last: Step | None, moment: Moment, group: Group, strategy: Strategy) -> Step:
-    """The step after ``last``, before the assignor runs."""
-    origin = _same(len(group.members)) if moment.origin is None else moment.origin
-    if last is None:
-        return Step(0, moment, group, strategy, NOTHING, origin, 0)
-    return Step(last.index + 1, moment, group, strategy, last.after, origin, last.generation)
+    if not strategy.sticky:
+        return group
+    claims = _carried(claims, moment.origin)
+    if moment.returning and strategy.protocol != "server":
+        claims = _with_returning(claims, moment.returning, remembered)
+    if moment.resubscribed and strategy.protocol == "cooperative":
+        claims = _without_unsubscribed(moment.group, claims)
+    return group.with_claims(_without(claims, silent) if silent else claims)
 
 
 def _assign(step: Step) -> Group | None:
@@ -235,19 +233,6 @@ def _of_generation(members: int, generation: int) -> np.ndarray:
     return np.full(members, generation, dtype=np.int64)
 
 
-def _claims_after(
-    moment: Moment, claims: Claims, remembered: Sequence[Claims], protocol: str
-) -> Claims:
-    """What the members of the group claim after an event. A coordinator that assigns has forgotten
-    what it gave to members that it expelled."""
-    claims = _carried(claims, moment.origin)
-    if moment.returning and protocol != "server":
-        claims = _with_returning(claims, moment.returning, remembered)
-    if protocol == "cooperative" and moment.resubscribed:
-        claims = _without_unsubscribed(moment.group, claims)
-    return claims
-
-
 def claiming(
     group: Group, before: Group, strategy: Strategy, assignment: Assignment, generation: int = 1
 ) -> Group:
@@ -300,43 +285,30 @@ def _sent(order: Assignment, strategy: Strategy, generation: int) -> Claims:
 
 
 def settled(group: Group, strategy: Strategy) -> Assignment:
-    """What the members have once nobody has to give anything up: one round,
-    or the cooperative ones.
+    """The first of :func:`settling`."""
+    return settling(group, strategy)[0]
+
+
+def settling(group: Group, strategy: Strategy) -> tuple[Assignment, int]:
+    """What the members have once nobody has to give anything up, and how often the assignor ran until
+    then: once, or for every cooperative round.
 
     Raises what the strategy raises, and :class:`NeverStable`.
     """
-    return _settling(group, strategy)[0]
-
-
-def rounds(group: Group, strategy: Strategy) -> int:
-    """How often the assignor runs until nobody has to give anything up;
-    raises as :func:`settled`."""
-    return _settling(group, strategy)[1]
-
-
-def _settling(group: Group, strategy: Strategy) -> tuple[Assignment, int]:
-    """(what the members have at the end, after how many rounds)."""
     if strategy.protocol != "cooperative":
         return answered(strategy, group), 1
     generation = max(0, int(group.claims.generation.max(initial=0)))
-    end = _rounds(group, strategy, generation, (group.claims.offsets, group.claims.codes))
-    return end.after, end.rounds
-
-
-class Rounds(NamedTuple):
-    """What cooperative rounds end with; ``asked``: the group as the last one had it."""
-
-    after: Assignment
-    asked: Group
-    rounds: int
-    revoked_kept: int
+    owned = group.claims.offsets, group.claims.codes
+    after, _, rounds, _ = _rounds(group, strategy, generation, owned)
+    return after, rounds
 
 
 def _rounds(
     group: Group, strategy: Strategy, generation: int, owned: tuple[np.ndarray, np.ndarray]
-) -> Rounds:
-    """Cooperative rounds until nobody gives anything up. ``owned``: (offsets, codes) of what members had
-    before them, which is less than what one that was expelled still claims."""
+) -> tuple[Assignment, Group, int, int]:
+    """Cooperative rounds until nobody gives anything up: (the assignment at the end, the group as the last
+    round had it, how many there were, ``Step.revoked_kept``). ``owned``: (offsets, codes) of what members
+    had before them, which is less than what one that was expelled still claims."""
     held = group.claims
     uninterrupted = None
     for number in range(1, MAX_ROUNDS + 1):
@@ -357,7 +329,7 @@ def _rounds(
         *again, _ = metrics.still_held(*owned, after.offsets, after.codes)
         _, always, _ = metrics.still_held(*uninterrupted, *again)
         revoked_kept = again[1].size - always.size
-    return Rounds(after, group, number, revoked_kept)
+    return after, group, number, revoked_kept
 
 
 @njit

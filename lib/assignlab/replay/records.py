@@ -55,6 +55,11 @@ def measure(step: Step) -> tuple:
     )
 
 
+def measures(step: Step) -> dict[str, Any]:
+    """The metrics of a step by name."""
+    return dict(zip(metrics.FIELDS, measure(step), strict=True))
+
+
 def record(step: Step, optimum: bool = False) -> tuple:
     """The step's own columns and its metrics."""
     facts = (step.strategy.name, step.index, step.event, step.error, step.rounds, step.generation)
@@ -78,7 +83,7 @@ def records(
         moments = _history(scenario)
     except Exception as raised:
         for name in strategies:
-            yield start + _failure(name, 0, scenario.events[0], raised) + _no_metrics(optimum)
+            yield start + _failed(name, 0, scenario.events[0], raised, optimum)
         return
     for name in strategies:
         done = 0
@@ -88,8 +93,7 @@ def records(
                 done += 1
                 yield row
         except Exception as raised:
-            failed = _failure(name, done, moments[done].event, raised)
-            yield start + failed + _no_metrics(optimum)
+            yield start + _failed(name, done, moments[done].event, raised, optimum)
 
 
 def played(strategies: Sequence[str], column: str, **scenario) -> dict[str, Any]:
@@ -129,8 +133,8 @@ def scenario_values(scenario: Scenario) -> tuple:
     return tuple([None if type(v) is int and abs(v) > LARGEST else v for v in values])
 
 
-def _failure(name: str, step: int, event: str, raised: Exception) -> tuple:
-    return name, step, event, reason(raised), None, None
+def _failed(name: str, step: int, event: str, raised: Exception, optimum: bool) -> tuple:
+    return name, step, event, reason(raised), None, None, *_no_metrics(optimum)
 
 
 def _no_metrics(optimum: bool) -> tuple:

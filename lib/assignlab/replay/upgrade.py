@@ -31,9 +31,8 @@ from assignlab import assignors
 from assignlab.assignors.strategy import Strategy
 from assignlab.errors import AssignlabError
 from assignlab.replay.history import Moment, history
-from assignlab.replay.metrics import FIELDS
 from assignlab.replay.rebalance import NeverStable, Step, held_again, replay
-from assignlab.replay.records import measure
+from assignlab.replay.records import measures
 from assignlab.replay.scenarios import Scenario
 
 SWITCH = "STABLE"
@@ -122,7 +121,7 @@ def _played(
 
 
 def _measured_switch(steps: list[Step], place: int) -> Switch:
-    before, switch, *later = [_measured(step) for step in steps[place - 1 :]]
+    before, switch, *later = map(measures, steps[place - 1 :])
     eager = steps[place - 1].strategy.protocol == "eager"
     return Switch(
         thrown="",
@@ -133,11 +132,6 @@ def _measured_switch(steps: list[Step], place: int) -> Switch:
         gap_after=float(switch["count_gap"]),
         later=float(sum(step["by_choice"] + step["forced"] for step in later)),
     )
-
-
-def _measured(step: Step) -> dict:
-    """The metrics of a step by name."""
-    return dict(zip(FIELDS, measure(step), strict=True))
 
 
 # ---- member by member --------------------------------------------------------------------------
@@ -184,7 +178,7 @@ def play_migrations(trial: Trial) -> list[dict]:
         if error is not None:
             raise AssignlabError(f"{road}: {error}")
         for number, step in enumerate(steps[1:], 1):
-            measured, bounce = _measured(step), 1 + (number - 1) // (2 * members)
+            measured, bounce = measures(step), 1 + (number - 1) // (2 * members)
             if step.strategy.protocol == "server" and old.protocol == "eager":
                 classic = range(max(0, sizes[number] - number // 2))  # the restarted ones come last
                 measured["interrupted"] += held_again(step, classic)
