@@ -17,7 +17,7 @@ import numpy as np
 
 from assignlab.compiled import inner, leaf, njit
 from assignlab.group.assignment import code, partition_of, topic_of
-from assignlab.group.model import Group, subscriptions_by_topic
+from assignlab.group.model import Group
 
 NOBODY = -1
 SEVERAL = -2
@@ -222,7 +222,7 @@ def kinds(group: Group, shared: Pools) -> Kinds:
     node, several = claimants(claims, shared)
     found = kinds_of_one(node, shared, len(members))
     if several:
-        found = _with_kinds_of_several(found, group, node, shared)
+        found = _with_kinds_of_several(found, claims, node, shared)
     return Kinds(node, *found)
 
 
@@ -290,15 +290,15 @@ def kinds_of_one(node, shared, members):
     return pool[:count], partitions[:count], np.arange(count + 1), claimants[:count]
 
 
-def _with_kinds_of_several(found, group: Group, node: np.ndarray, shared: Pools):
+def _with_kinds_of_several(found, claims: Claimed, node: np.ndarray, shared: Pools):
     """``found`` and the kinds that several members claim, which are entered into ``node``, too."""
     pool, partitions, offsets, claimants = found
     places = np.flatnonzero(node == SEVERAL)
-    by_member, claimed = _claims_of_several(group, node, shared)
+    by_member, claimed = _claims_of_several(claims, node, shared)
     claimed = np.searchsorted(places, claimed)
     pool_of = shared.of_topic[np.searchsorted(shared.starts, places, side="right") - 1]
     classes = alike(pool_of, by_member, claimed)
-    node[places] = len(group.members) + shared.offsets.size - 1 + pool.size + classes
+    node[places] = claims.subscription.size + shared.offsets.size - 1 + pool.size + classes
     first = np.unique(classes, return_index=True)[1]
     member = np.repeat(np.arange(by_member.size - 1), np.diff(by_member))
     of_first = first[classes[claimed]] == claimed
@@ -311,14 +311,24 @@ def _with_kinds_of_several(found, group: Group, node: np.ndarray, shared: Pools)
     )
 
 
-def _claims_of_several(group: Group, node: np.ndarray, shared: Pools):
+@njit
+def _claims_of_several(claims, node, shared):
     """The valid claims of partitions that several members claim: (offsets by member, places)."""
-    claims, t = group.claims, topic_of(group.claims.codes)
-    place = shared.starts[t] + partition_of(claims.codes)
-    own = group.members.subscription[claims.claimants]
-    valid = group.prepared(subscriptions_by_topic)[own, t] & (place < shared.starts[t + 1])
-    valid[valid] = node[place[valid]] == SEVERAL
-    return np.append(0, np.cumsum(valid))[claims.offsets], place[valid]
+    reader = np.full(shared.of_topic.size, -1, dtype=np.int64)
+    offsets = np.zeros(claims.offsets.size, dtype=np.int64)
+    places = np.empty(claims.codes.size, dtype=np.int64)
+    codes, starts = claims.codes, shared.starts
+    count = 0
+    for m in range(claims.subscription.size):
+        _mark_topics(claims, m, reader)
+        for k in range(claims.offsets[m], claims.offsets[m + 1]):
+            t = topic_of(codes[k])
+            place = starts[t] + partition_of(codes[k])
+            if reader[t] == m and place < starts[t + 1] and node[place] == SEVERAL:
+                places[count] = place
+                count += 1
+        offsets[m + 1] = count
+    return offsets, places[:count]
 
 
 # ---- the network -------------------------------------------------------------------------------

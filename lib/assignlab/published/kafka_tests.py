@@ -126,20 +126,15 @@ def _in_their_racks(
     for about, racks, of_brokers in forms:
         placed: list[dict | None] = []
         for group in groups:
-            letters = _letters(group, racks, strategy)
+            letters = "".join(  # in StickyAssignorTest a member with a generation names none
+                NOWHERE if strategy == "sticky" and "generation" in facts else racks[id]
+                for id, facts in group["members"].items()
+            )
             some = letters.strip(NOWHERE) and (not of_brokers or any(group["topics"].values()))
             placed.append(
                 in_racks(group, letters, of_brokers, len(brokers), True) if some else None
             )
         yield about, placed
-
-
-def _letters(group: dict, racks: dict[str, str], strategy: str) -> str:
-    """The racks of the members; in StickyAssignorTest a member with a generation names none."""
-    return "".join(
-        NOWHERE if strategy == "sticky" and "generation" in facts else racks[id]
-        for id, facts in group["members"].items()
-    )
 
 
 def in_racks(

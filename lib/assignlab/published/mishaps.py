@@ -274,14 +274,14 @@ def smallest(found: Found) -> Document | None:
 # ---- in numbers --------------------------------------------------------------------------------
 
 
-def table(hunts: Iterable[Hunt], mishaps: Sequence[str] = tuple(MISHAPS)) -> str:
+def table(hunts: Iterable[Hunt]) -> str:
     """One row per strategy, as Markdown: how often each mishap in how many rebalances."""
     lines = [
-        f"| strategy | rebalances | {' | '.join(mishaps)} |",
-        f"| --- | ---: |{' ---: |' * len(mishaps)}",
+        f"| strategy | rebalances | {' | '.join(MISHAPS)} |",
+        f"| --- | ---: |{' ---: |' * len(MISHAPS)}",
     ]
     for seen in hunts:
-        times = " | ".join(str(seen.times[mishap]) for mishap in mishaps)
+        times = " | ".join(str(seen.times[mishap]) for mishap in MISHAPS)
         lines.append(f"| {seen.strategy} | {seen.rebalances} | {times} |")
     return "\n".join(lines)
 
