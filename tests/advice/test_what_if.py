@@ -18,7 +18,6 @@ from assignlab.cli import main
 from assignlab.errors import AssignlabError, UnknownName, UnknownRelease
 from assignlab.jvm.names import random_uuid
 from assignlab.optimum.closed_form import fewest_moves
-from assignlab.replay.upgrade import still_eager, two_bounces
 from conftest import document
 
 CONFIG = pauses.settings()
@@ -528,13 +527,11 @@ def test_what_a_change_costs_does_not_depend_on_how_many_restarts_are_played(mon
     assert pauses.rollouts(one, one.chosen(), CONFIG, words)["a rollout"].low > 0
 
 
-def test_two_bounces_without_static_members_are_those_of_the_upgrades(range_3_5):
+def test_two_bounces_turn_with_the_last_member_that_does_not_know_the_new_strategy(range_3_5):
     asked, new = subject(range_3_5), assignors.get("cooperative-sticky")
-    happened, plan, silent = what_if.bounced(asked, asked.strategy, new, 2, random.Random(0))
-    assert plan == two_bounces(asked.strategy, new, 4)
-    sizes = [4, *(len(group.members) for _, group in happened)]
-    expected = still_eager([asked.strategy, *plan], sizes, 4)[1:]
-    assert [list(members) for members in silent] == [list(members) for members in expected]
+    _, plan, silent = what_if.bounced(asked, asked.strategy, new, 2, random.Random(0))
+    assert plan == [asked.strategy] * 6 + [new] * 10
+    assert [len(members) for members in silent] == [0] * 6 + [3, 4, 3, 3, 2, 2, 1, 1, 0, 0]
 
 
 def test_rolling_changes_of_protocol(range_3_5):

@@ -34,6 +34,7 @@ from assignlab.errors import AssignlabError, UnknownName, refuse_unknown
 from assignlab.groups.show import title
 from assignlab.groups.text import printable
 from assignlab.replay import events
+from assignlab.replay.upgrade import assigned
 from assignlab.timeline import Config
 from assignlab.words import counted, listed
 
@@ -356,11 +357,8 @@ def bounced(
     """The rebalances while every member restarts so often, who assigns at each, and which members
     give up everything before it.
 
-    Who assigns is what the members have in common by then: ``new`` as soon as the last one knows it,
-    or as soon as the first one speaks its protocol, if the coordinator assigns.
-    A static member comes back in time: no rebalance, unless it is the last that did not know the new
-    strategy; across protocols it is replaced. A member that has not been through the last restart
-    has the old, eager strategy in its list and gives up everything.
+    :func:`assignlab.replay.upgrade.assigned` says who does. A static member comes back in time: no
+    rebalance, unless it is the last that did not know the new strategy; across protocols it is replaced.
     """
     group = asked.group
     happened: list[Event] = []
@@ -370,12 +368,10 @@ def bounced(
 
     def rebalance(word: str) -> None:
         there = [restarts[name] for name in group.members.names]
-        chosen = new if (max if is_server(new) else min)(there) else own
+        chosen, quiet = assigned(there, own, new, bounces)
         happened.append((word, group))
         plan.append(chosen)
-        eager = [m for m, done in enumerate(there) if done < bounces]
-        gives_up = own.protocol == "eager" and chosen.protocol == "cooperative"
-        silent.append(eager if gives_up else ())
+        silent.append(quiet)
 
     for bounce in range(bounces):
         for name in group.members.names:

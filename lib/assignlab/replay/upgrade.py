@@ -158,29 +158,30 @@ def play_migrations(trial: Trial) -> list[dict]:
     """
     old, members = assignors.get(trial.old), trial.members
     cooperative, uniform = assignors.get("cooperative-sticky"), assignors.get("server-uniform")
-    plain = f"{trial.old}, no upgrade"
-    plans = {plain: [old] * (4 * members)}
+    roads = {f"{trial.old}, no upgrade": old}
     of_kafka = old.membership == "coordinator" and not old.shares
     if of_kafka and old.kind != cooperative.kind and not old.offered:
-        plans[f"{trial.old} → cooperative-sticky"] = two_bounces(old, cooperative, members)
+        roads[f"{trial.old} → cooperative-sticky"] = cooperative
     sends_data = old.system == "librdkafka" and old.kind == cooperative.kind
     if of_kafka and old.kind != uniform.kind and not sends_data:
-        plans[f"{trial.old} → server-uniform"] = one_bounce(old, uniform, members)
+        roads[f"{trial.old} → server-uniform"] = uniform
     moments = trial.moments("FULL", "ROLLING_RESTART", "ROLLING_RESTART")
-    sizes = [len(moment.group.members) for moment in moments]
+    restarts = []
+    for number, moment in enumerate(moments):
+        bounce, more = divmod(number // 2, members)  # the restarted ones come last
+        there = len(moment.group.members)
+        restarts.append([bounce] * (there - more) + [bounce + 1] * more)
     found = []
-    for road, plan in plans.items():
-        bounces = (
-            0 if road == plain else 2 if old.protocol == "eager" and plan[-1] is cooperative else 1
-        )
-        chosen = [old, *plan]
-        steps, error = _played(moments, chosen, still_eager(chosen, sizes, members))
+    for road, new in roads.items():
+        bounces = 0 if new is old else 2 if old.protocol == "eager" and new is cooperative else 1
+        chosen, silent = zip(*(assigned(done, old, new, bounces) for done in restarts), strict=True)
+        steps, error = _played(moments, chosen, silent)
         if error is not None:
             raise AssignlabError(f"{road}: {error}")
         for number, step in enumerate(steps[1:], 1):
             measured, bounce = measures(step), 1 + (number - 1) // (2 * members)
             if step.strategy.protocol == "server" and old.protocol == "eager":
-                classic = range(max(0, sizes[number] - number // 2))  # the restarted ones come last
+                classic = [m for m, done in enumerate(restarts[number]) if not done]
                 measured["interrupted"] += held_again(step, classic)
             found.append({
                 "road": road,
@@ -227,42 +228,28 @@ def gentlest(costs: pd.DataFrame) -> str:
     return next(iter(alone.index[alone]), "") if len(alone) > 1 else ""
 
 
-def two_bounces(old: Strategy, new: Strategy, members: int) -> list[Strategy]:
-    """Who assigns at each rebalance: the old one until the last member has both in its list.
+def assigned(
+    restarts: Sequence[int], old: Strategy, new: Strategy, bounces: int
+) -> tuple[Strategy, list[int]]:
+    """Who assigns once the members have been restarted so often each, and which of them, as indices,
+    give up everything before they join.
 
-    The last restart of the first bounce takes two rebalances. When the last member that does not
-    know the new, cooperative one has left, all others do.
+    A strategy of clients as soon as the last member knows it; the coordinator as soon as the first one
+    speaks its protocol; between two assignors of the coordinator what most members ask for. Of as many
+    it takes uniform: it walks a map that has uniform before range. A member that has not been through
+    the last of the ``bounces`` has the old, eager strategy in its list.
+
+    >>> old, new = (assignors.get(f"server-{name}") for name in ("range", "uniform"))
+    >>> [assigned(done, old, new, 1)[0].remote for done in ([0, 0, 1], [0, 1], [0, 1, 1])]
+    ['range', 'uniform', 'uniform']
+    >>> [assigned(done, assignors.get("range"), assignors.get("cooperative-sticky"), 2)[1]
+    ...  for done in ([0, 1, 1], [1, 1], [1, 1, 2])]
+    [[], [0, 1], [0, 1]]
     """
-    return [old] * (2 * members - 2) + [new] * (2 * members + 2)
-
-
-def one_bounce(old: Strategy, new: Strategy, members: int) -> list[Strategy]:
-    """Who assigns at each rebalance: the coordinator's new one as soon as the first member is back; if
-    the old one is the coordinator's too, what most members ask for.
-
-    Of as many the coordinator takes uniform: it walks a map that has uniform before range.
-
-    >>> names = [assignors.get(f"server-{name}") for name in ("range", "uniform")]
-    >>> [strategy.remote for strategy in one_bounce(*names, members=3)[:6]]
-    ['range', 'range', 'uniform', 'uniform', 'uniform', 'uniform']
-    """
-    kept = members - 1 if old.protocol == "server" else 1
-    return [old] * kept + [new] * (4 * members - kept)
-
-
-def still_eager(
-    chosen: Sequence[Strategy], sizes: Sequence[int], members: int
-) -> list[Sequence[int]]:
-    """Members that give up everything though the strategy is cooperative, at each moment.
-
-    ``sizes``: members of the group at each moment. A member that has not been restarted in the
-    second bounce has the old strategy in its list; the first of ``chosen`` says whether that is an
-    eager one. The restarted ones join at the end of the group's order.
-    """
-    eager = chosen[0].protocol == "eager"
-    silent: list[Sequence[int]] = []
-    for number, (strategy, size) in enumerate(zip(chosen, sizes, strict=True)):
-        restarted = max(0, number - 2 * members) // 2
-        gives_up = eager and strategy.protocol == "cooperative"
-        silent.append(range(size - restarted) if gives_up else ())
-    return silent
+    if old.protocol == new.protocol == "server":
+        turned = 2 * sum(map(bool, restarts)) >= len(restarts)
+    else:
+        turned = (max if new.protocol == "server" else min)(restarts) > 0
+    chosen = new if turned else old
+    eager = old.protocol == "eager" and chosen.protocol == "cooperative"
+    return chosen, [m for m, done in enumerate(restarts) if eager and done < bounces]
