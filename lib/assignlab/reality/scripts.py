@@ -222,13 +222,16 @@ def former_leader(strategy: str) -> Script:
     return script(name, strategy, who, actions, lasts_ms=JOINS + 15_000, **how)
 
 
+def join_during_stall(strategy: str) -> Script:
+    wait = [happens.stall(JOINS, "a", for_ms=5_000), happens.join(JOINS + 500, Member("d"))]
+    return usual("join-during-stall", strategy, wait, lasts_ms=JOINS + 10_000)
+
+
 def stalls() -> Iterator[Script]:
     """An application does not poll: longer than it may, or while another member joins."""
     yield from map(stall_too_long, ("sticky", "cooperative-sticky", "server-uniform"))
     yield from map(former_leader, ("range", "cooperative-sticky"))
-    for strategy in ONE_PER_PROTOCOL:
-        wait = [happens.stall(JOINS, "a", for_ms=5_000), happens.join(JOINS + 500, Member("d"))]
-        yield usual("join-during-stall", strategy, wait, lasts_ms=JOINS + 10_000)
+    yield from map(join_during_stall, ONE_PER_PROTOCOL)
     given = [happens.stall(JOINS, "b", for_ms=9_000), happens.leave(JOINS + 500, "a")]
     how = {"lasts_ms": JOINS + 15_000, "max_poll_interval_ms": 6_000}
     yield usual("given-while-stalled", "server-uniform", given, **how)
@@ -560,14 +563,14 @@ def subscribes_in_rebalance(strategy: str, of_java: str) -> Script:
 def of_librdkafka() -> Iterator[Script]:
     """What members of librdkafka meet while their application is at work, or has nothing to read."""
     eager, cooperative = "librdkafka-range", "librdkafka-cooperative-sticky"
-    busy, late = happens.stall(JOINS, "b", for_ms=9_000), {"max_poll_interval_ms": 6_000}
+    busy, how = happens.stall(JOINS, "b", for_ms=9_000), {"max_poll_interval_ms": 6_000}
     joins = happens.join(JOINS + 500, Member("d"))
     name = f"late-without-partitions.{cooperative}"
     stalls = [happens.stall(JOINS, "c", for_ms=9_000)]
-    yield script(name, cooperative, members("abc"), stalls, (2,), JOINS + 16_000, **late)
+    yield script(name, cooperative, members("abc"), stalls, (2,), JOINS + 16_000, **how)
     yield script(
         f"late-with-news.{cooperative}", cooperative, members("abc"), [busy, joins], (7,),
-        JOINS + 23_000, **late,
+        JOINS + 23_000, **how,
     )  # fmt: skip
     again = happens.join(JOINS + 4_500, Member("e"))
     name = f"two-join-one-at-work.{cooperative}"
@@ -586,18 +589,15 @@ def of_librdkafka() -> Iterator[Script]:
             name, strategy, members("abc", pattern=f"{name}-.*"), [created, comes], (4,),
             JOINS + 21_000, metadata_max_age_ms=16_000,
         )  # fmt: skip
-        made = with_records("late-static", strategy, "auto", [busy], JOINS + 21_000, **late)
-        static = members("abc", static=True)
-        yield replace(made, scenario=replace(made.scenario, members=static))
+        static = how | {"who": members("abc", static=True)}
+        yield with_records("late-static", strategy, "auto", [busy], JOINS + 21_000, **static)
 
 
 def of_aiokafka() -> Iterator[Script]:
     """What members of aiokafka meet while their application is at work, in a rebalance, with a list of
     strategies, and where others take their place."""
     strategy = "aiokafka-range"
-    joins = happens.join(JOINS + 500, Member("d"))
-    busy = happens.stall(JOINS, "a", for_ms=5_000)
-    yield usual("join-during-stall", strategy, [busy, joins], lasts_ms=JOINS + 10_000)
+    yield join_during_stall(strategy)
     lists = [happens.join(JOINS, Member("d")), happens.leave(LATER, "b")]
     who = members("abc", strategies=[strategy, "aiokafka-sticky"])
     yield script("lists.aiokafka", [strategy, "aiokafka-sticky"], who, lists)
@@ -607,9 +607,7 @@ def of_aiokafka() -> Iterator[Script]:
     yield static_leader_grown(strategy)
     deleted = [happens.delete_topic(JOINS, f"topic-deleted-commit-auto.{strategy}-1")]
     yield with_records("topic-deleted", strategy, "auto", deleted, JOINS + 20_000)
-    late = [happens.stall(JOINS, "b", for_ms=9_000)]
-    how = {"max_poll_interval_ms": 6_000}
-    yield with_records("late", strategy, "auto", late, JOINS + 17_000, **how)
+    yield late(strategy)
     yield from topics_looked_at(strategy)
     yield topic_comes_late(strategy)
     yield only_reader_leaves(strategy)
@@ -620,19 +618,15 @@ def of_kafka_python() -> Iterator[Script]:
     """What members of kafka-python meet while their application is at work, in a rebalance, where topics are
     not all members', and where they commit; and its cooperative members."""
     strategy, cooperative = "kafka-python-range", "kafka-python-cooperative-sticky"
-    joins = happens.join(JOINS + 500, Member("d"))
-    busy = happens.stall(JOINS, "a", for_ms=5_000)
     for kind, of_java in ((strategy, "range"), (cooperative, "cooperative-sticky")):
-        yield usual("join-during-stall", kind, [busy, joins], lasts_ms=JOINS + 10_000)
+        yield join_during_stall(kind)
         yield closes_in_rebalance(kind, of_java)
         stalls = happens.stall(JOINS + 4_000, "b", for_ms=8_000)
         yield in_rebalance("stall-in-rebalance", kind, of_java, stalls)
         yield subscribes_in_rebalance(kind, of_java)
         deleted = [happens.delete_topic(JOINS, f"topic-deleted-commit-auto.{kind}-1")]
         yield with_records("topic-deleted", kind, "auto", deleted, JOINS + 20_000)
-        late = [happens.stall(JOINS, "b", for_ms=9_000)]
-        how = {"max_poll_interval_ms": 6_000}
-        yield with_records("late", kind, "auto", late, JOINS + 17_000, **how)
+        yield late(kind)
         yield with_records("join", kind, "auto", [happens.join(JOINS, Member("d"))])
         yield only_reader_leaves(kind)
     yield instance_taken(strategy)
@@ -662,12 +656,10 @@ def of_sarama() -> Iterator[Script]:
     yield mixed("range", strategy)
     yield mixed("roundrobin", other)
     yield two_at_once(strategy)
-    joins = happens.join(JOINS + 500, Member("d"))
-    busy = happens.stall(JOINS, "a", for_ms=5_000)
-    yield usual("join-during-stall", strategy, [busy, joins], lasts_ms=JOINS + 10_000)
-    kept = happens.stall(JOINS, "a", for_ms=9_000)
+    yield join_during_stall(strategy)
+    kept = [happens.stall(JOINS, "a", for_ms=9_000), happens.join(JOINS + 500, Member("d"))]
     how = {"max_poll_interval_ms": 6_000}
-    yield usual("late-in-rebalance", strategy, [kept, joins], lasts_ms=JOINS + 17_000, **how)
+    yield usual("late-in-rebalance", strategy, kept, lasts_ms=JOINS + 17_000, **how)
     yield closes_in_rebalance(strategy, "range")
     late = [happens.leave(JOINS, "b"), happens.back(JOINS + 10_000, "b")]
     yield usual("static-too-late", strategy, late, static=True)
@@ -716,23 +708,14 @@ def of_franz_go() -> Iterator[Script]:
     joins = happens.join(JOINS + 500, Member("d"))
     busy = happens.stall(JOINS, "a", for_ms=5_000)
     for kind, of in ((strategy, ""), (cooperative, client)):
-        late = [happens.stall(JOINS, "b", for_ms=9_000)]
-        how = {"max_poll_interval_ms": 6_000, "client": of}
-        yield with_records("late", kind, "auto", late, JOINS + 17_000, **how)
-        how = {"max_poll_records": 10, "client": of}
-        made = with_records("at-work", kind, "auto", [busy, joins], JOINS + 12_000, **how)
-        yield at_work(made)
+        yield late(kind, of)
+        how = {"max_poll_records": 10, "client": of, "who": members("abc", **pace("after"))}
+        yield with_records("at-work", kind, "auto", [busy, joins], JOINS + 12_000, **how)
 
 
 def waits(made: Script, for_ms: int) -> Script:
     """The same where a fetch waits so long for records."""
     return replace(made, settings=made.settings | {"fetch_max_wait_ms": for_ms})
-
-
-def at_work(made: Script) -> Script:
-    """The same of members that are as long at a record as those that commit after it."""
-    slow = members("abc", **pace("after"))
-    return replace(made, scenario=replace(made.scenario, members=slow))
 
 
 def of_kafkajs() -> Iterator[Script]:
@@ -789,7 +772,7 @@ def of_kafkajs() -> Iterator[Script]:
     ), quick)  # fmt: skip
     busy, soon = happens.stall(JOINS, "a", for_ms=5_000), happens.join(JOINS + 500, Member("d"))
     at_hand = happens.stall(JOINS, "b", for_ms=4_000)
-    longer = {"session_timeout_ms": 15_000}
+    longer, slow = {"session_timeout_ms": 15_000}, members("abc", **pace("after"))
     kept, closes = happens.stall(JOINS, "a", for_ms=9_000), happens.leave(JOINS + 4_000, "b")
     for what, actions, how in (
         ("at-work", [busy, soon], {}),
@@ -798,8 +781,8 @@ def of_kafkajs() -> Iterator[Script]:
         ("late-in-rebalance", [kept, soon], longer | {"max_poll_interval_ms": 6_000}),
         ("close-in-rebalance", [kept, soon, closes], longer),
     ):
-        made = with_records(what, strategy, "auto", actions, JOINS + 17_000, **how)
-        yield waits(at_work(made), quick)
+        made = with_records(what, strategy, "auto", actions, JOINS + 17_000, who=slow, **how)
+        yield waits(made, quick)
 
 
 def unwatched(strategy: str) -> Iterator[Script]:
@@ -892,23 +875,22 @@ def with_records(
     actions: Sequence[Action],
     lasts_ms: int = 0,
     client: str = "",
+    who: Sequence[Member] = (),
     **settings,
 ) -> Script:
-    """A group that reads records and commits."""
+    """A group that reads records and commits, of members a, b and c if not others."""
+    name = named(f"{what}-commit-{commit}", strategy, client)
     return script(
-        named(f"{what}-commit-{commit}", strategy, client),
-        strategy,
-        members("abc", **pace(commit)),
-        actions,
-        partitions=(4, 2),
-        lasts_ms=lasts_ms,
-        client=client,
-        rate=25,
-        commit=commit,
-        auto_commit_interval_ms=3_000,
-        auto_offset_reset="earliest",
-        **settings,
-    )
+        name, strategy, who or members("abc", **pace(commit)), actions, (4, 2), lasts_ms, client,
+        rate=25, commit=commit, auto_commit_interval_ms=3_000, auto_offset_reset="earliest", **settings,
+    )  # fmt: skip
+
+
+def late(strategy: str, client: str = "") -> Script:
+    """A member that commits automatically does not poll for longer than it may."""
+    stalls = [happens.stall(JOINS, "b", for_ms=9_000)]
+    how = {"max_poll_interval_ms": 6_000}
+    return with_records("late", strategy, "auto", stalls, JOINS + 17_000, client, **how)
 
 
 def deliveries() -> Iterator[Script]:
@@ -949,18 +931,10 @@ def handed_out(strategy: str) -> Script:
     """A record is at work for longer than automatic commits are apart when its member crashes; the other
     member has nothing before."""
     return script(
-        f"crash-at-work-commit-auto.{strategy}",
-        strategy,
-        members("ab", processing_ms=2_500.0),
-        [happens.crash(LATER, "a")],
-        partitions=(1,),
-        lasts_ms=LATER + 20_000,
-        rate=1,
-        commit="auto",
-        auto_commit_interval_ms=1_000,
-        auto_offset_reset="earliest",
-        max_poll_records=1,
-    )
+        f"crash-at-work-commit-auto.{strategy}", strategy, members("ab", processing_ms=2_500.0),
+        [happens.crash(LATER, "a")], (1,), LATER + 20_000, rate=1, commit="auto",
+        auto_commit_interval_ms=1_000, auto_offset_reset="earliest", max_poll_records=1,
+    )  # fmt: skip
 
 
 def backlogs() -> Iterator[Script]:
@@ -970,18 +944,16 @@ def backlogs() -> Iterator[Script]:
     stalls = [happens.stall(JOINS, name, for_ms=5_000) for name in "bc"]
     crashes = [happens.crash(goes_on + 200 + 50 * i, name) for i, name in enumerate("bc")]
     joins = [happens.join(goes_on + 300, Member("d"))]
+    who = [*members("a"), *members("abc", **pace("after"))[1:]]
     for strategy in ("range", "server-uniform"):
         for what, actions, fields in (
             ("crash", [*stalls, *crashes], {"max_poll_records": 50}),
             ("join", [stalls[0], *joins], {"max_poll_records": 50}),
             ("stall", stalls[:1], {"max_poll_interval_ms": 6_000}),
         ):
-            made = with_records(
-                f"{what}-at-hand", strategy, "auto", actions, goes_on + 12_000, **fields
+            yield with_records(
+                f"{what}-at-hand", strategy, "auto", actions, goes_on + 12_000, who=who, **fields
             )
-            first, *others = made.scenario.members
-            slow = [replace(member, **pace("after")) for member in others]
-            yield replace(made, scenario=replace(made.scenario, members=[first, *slow]))
 
 
 def coordinator_moves() -> Iterator[Script]:
