@@ -564,7 +564,7 @@ def test_static_members_and_those_of_kip_848_are_known_by_their_client_id(ids):
 
 
 def test_advice_says_of_clients_what_the_timeline_plays():
-    assert {*clients.PLAYED} == {*scenario.OTHERS}
+    assert {*clients.NAMED} == {*scenario.OTHERS}
     assert {*clients.ONE_PROTOCOL} == {*simulation.ONE_PROTOCOL}
 
 

@@ -14,8 +14,6 @@ from assignlab.releases import CAME_WITH, version
 from assignlab.words import listed
 
 LIBRDKAFKA, FRANZ_GO = "librdkafka", "franz-go"
-PLAYED = (LIBRDKAFKA, "aiokafka", "kafka-go", "kafka-python", "kafkajs", "sarama", FRANZ_GO)
-"""Other clients than Java's whose joining and leaving is played as theirs."""
 OF_LIBRDKAFKA = {s.kind for s in assignors.strategies().values() if s.system == LIBRDKAFKA}
 """The strategies that librdkafka has, by the names that it takes."""
 OF_JAVA = {s.kind for s in assignors.strategies().values() if s.system == CLASSIC}
@@ -40,11 +38,6 @@ SEVERAL = (
 )
 OWN = " Strategies whose names begin with {} are its own (of {})"
 ALSO_TIMES = ", and so are times without an owner; others are Kafka's."
-NOT_TIMES = (
-    "; others, and times without an owner, are Kafka's and its Java client's (docs/clients.md has how far"
-    " they differ)."
-)
-
 FORGETS = (
     " Its sticky forgets what members had, so more partitions move than with Kafka's, which is played"
     " (cooperative-sticky does not)."
@@ -115,7 +108,7 @@ def taken_for(asked: Subject, *others: Strategy) -> list[str]:
         some = clients_in(asked)
         return [TAKEN_FOR.format(SEVERAL.format(listed(some)))] if some else []
     release = next(s.last for s in assignors.strategies().values() if s.system == client)
-    own = OWN.format(client, release) + (ALSO_TIMES if client in PLAYED else NOT_TIMES)
+    own = OWN.format(client, release) + ALSO_TIMES
     played = dict.fromkeys(s.name for s in (asked.strategy, *others) if s and lacks(asked, s))
     if played:
         own += f" It does not have {listed(played)}."

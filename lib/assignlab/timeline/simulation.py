@@ -44,10 +44,11 @@ from assignlab.timeline.scenario import (
 
 
 class Protocol(NamedTuple):
-    """The two sides of a protocol: made of a world; of a world, its coordinator and a member."""
+    """The two sides of a protocol: its coordinator, made of a world, and which client a member with these
+    strategies has."""
 
     coordinator: Callable
-    client: Callable
+    client_of: Callable[[Member, Sequence[Strategy]], type[Consumer]]
 
 
 KINDS: dict[str, type[Consumer]] = {
@@ -60,22 +61,8 @@ KINDS: dict[str, type[Consumer]] = {
     SARAMA: sarama_client.Client,
 }
 """Other clients than Java's under the classic protocol."""
-LACKS = {
-    AIOKAFKA: {"cooperative", "server"},
-    KAFKA_GO: {"cooperative", "server"},
-    KAFKA_PYTHON: {"server"},
-    KAFKAJS: {"cooperative", "server"},
-}
-"""Protocols that clients have no strategies of."""
 ONE_PROTOCOL = (LIBRDKAFKA, KAFKA_PYTHON)
 """Clients that refuse a list of eager and cooperative strategies."""
-PLAYED_WITH = {
-    FRANZ_GO: "topics",
-    KAFKA_GO: "topics and no instance id",
-    KAFKAJS: "no instance id",
-    SARAMA: "topics and eager strategies",
-}
-"""What members of these clients have that are played as theirs; others are played as Java's."""
 
 
 def client_named(member: Member, strategies: Sequence[Strategy]) -> str:
@@ -83,31 +70,26 @@ def client_named(member: Member, strategies: Sequence[Strategy]) -> str:
     return member.client or next((s.system for s in strategies if s.client_id), "")
 
 
-def is_played(client: str, member: Member, strategies: Sequence[Strategy]) -> bool:
-    """Whether a member of a client is played as that, and not as Java's (:data:`PLAYED_WITH`)."""
-    eager = all(strategy.protocol == "eager" for strategy in strategies)
-    lacks_pattern = client in (FRANZ_GO, KAFKA_GO, SARAMA) and member.pattern is not None
-    lacks_instance = client in (KAFKA_GO, KAFKAJS) and member.instance is not None
-    return not (lacks_pattern or lacks_instance or (client == SARAMA and not eager))
+def unplayed(kind: type[Consumer], member: Member, strategies: Sequence[Strategy]) -> set[str]:
+    """What a member has that is not played of its client, but of Java's."""
+    has = {name for name in ("pattern", "instance") if getattr(member, name) is not None}
+    return has.union(strategy.protocol for strategy in strategies) & kind.unplayed
 
 
-def client_of(world: World, coordinator: Any, member: Member, number: int) -> Consumer:
-    """A member's client, of the protocol that its strategies belong to (``group.protocol``)."""
-    strategies = world.strategies_of(member)
+def client_of(member: Member, strategies: Sequence[Strategy]) -> type[Consumer]:
+    """A member's client as it is played, of the protocol of its strategies (``group.protocol``)."""
     client = client_named(member, strategies)
-    kind: type[Consumer] = classic_client.Client
     if strategies[0].protocol == "server":
-        kind = librdkafka_client.ServerClient if client == LIBRDKAFKA else kip848_client.Client
-    elif is_played(client, member, strategies):
-        kind = KINDS.get(client, kind)
-    return kind(world, coordinator, member, number)
+        return librdkafka_client.ServerClient if client == LIBRDKAFKA else kip848_client.Client
+    kind = KINDS.get(client, classic_client.Client)
+    return classic_client.Client if unplayed(kind, member, strategies) else kind
 
 
 CLASSIC = Protocol(classic_coordinator.Coordinator, client_of)
 KIP_848 = Protocol(kip848_coordinator.Coordinator, client_of)
 MIGRATION = Protocol(migration.Coordinator, client_of)
-KAFKA_0_8 = Protocol(zookeeper.Registry, zookeeper.Client)
-METAQ = Protocol(zookeeper.Registry, metaq.Client)
+KAFKA_0_8 = Protocol(zookeeper.Registry, lambda *member: zookeeper.Client)
+METAQ = Protocol(zookeeper.Registry, lambda *member: metaq.Client)
 
 ALONE = {("ZooKeeper", "eager"): KAFKA_0_8, ("ZooKeeper", "independent"): METAQ}
 """Protocols of groups whose members all have one strategy: (its membership, its protocol) -> ours."""
@@ -137,11 +119,8 @@ def run(
 
 def strategies_named(strategy: str | Sequence[str]) -> tuple[Strategy, ...]:
     """The strategies of one name or several."""
-    names = (
-        tuple(strategy)
-        if isinstance(strategy, Sequence) and not isinstance(strategy, str)
-        else (strategy,)
-    )
+    alone = isinstance(strategy, str) or not isinstance(strategy, Sequence)
+    names = (strategy,) if alone else tuple(strategy)
     if not names:
         raise TimelineError("strategy: expected at least one name")
     return tuple(assignors.get(name) for name in names)
@@ -152,8 +131,7 @@ def protocol_of(chosen: set[Strategy]) -> Protocol:
 
     Members of the consumer protocol may ask for different assignors of the coordinator, of one release.
     With members of the classic and others of the consumer protocol it is a group on its way from
-    one to the other. What :data:`PLAYED_WITH` does not have of other clients runs in one that behaves as
-    Java's.
+    one to the other.
     """
     kinds = {(strategy.membership, strategy.protocol) for strategy in chosen}
     if len(chosen) == 1 and kinds <= set(ALONE):
@@ -187,12 +165,12 @@ def check_list(member: Member, proposed: Sequence[Strategy]) -> None:
     if len(clients) > 1:
         raise TimelineError(f"strategies: {names}: no client has them all")
     client, protocols = client_named(member, proposed), {s.protocol for s in proposed}
-    if protocols & LACKS.get(client, set()):
+    kind = KINDS.get(client, classic_client.Client)
+    if protocols & kind.lacks:
         raise TimelineError(f"strategies: {client}'s members do not run {names}")
-    if member.client and not is_played(client, member, proposed):
-        raise TimelineError(
-            f"client of {member.name!r}: {client}'s members are played with {PLAYED_WITH[client]}"
-        )
+    if member.client and (has := unplayed(kind, member, proposed)):
+        told = f"{client}'s members are not played with {', '.join(sorted(has))}"
+        raise TimelineError(f"client of {member.name!r}: {told}")
     if client in ONE_PROTOCOL and len(protocols) > 1:
         raise TimelineError(
             f"strategies: {names}: {client} refuses eager and cooperative ones in one list"
@@ -217,8 +195,25 @@ class Simulation:
         for member, proposed in zip(scenario.versions, lists, strict=True):
             check_list(member, proposed)
         chosen = {strategy for proposed in lists for strategy in proposed}
-        coordinator, self._client = protocol_of(chosen)
+        coordinator, self._client_of = protocol_of(chosen)
+        self._check_clients()
         self.coordinator: Any = coordinator(self.world)
+
+    def _check_clients(self) -> None:
+        """Refuse what is asked of a member and its client does not have."""
+        members = dict(self.members)
+        asked = [(one, "pattern") for one in self.scenario.versions if one.pattern is not None]
+        for action in sorted(self.scenario.actions, key=lambda action: action.at_ms):
+            if action.member is not None:
+                member = replace(members[action.member], **action.changed)
+                members[action.member] = member
+                to_none = action.kind == "subscribe" and not action["topics"]
+                asked.append((member, "unsubscribe" if to_none else action.kind))
+        for member, what in asked:
+            strategies = self.world.strategies_of(member)
+            if what in self._client_of(member, strategies).lacks:
+                whose = client_named(member, strategies) or strategies[0].system
+                raise TimelineError(f"{what} of {member.name!r}: {whose}'s members do not have it")
 
     def run(self) -> History:
         """Let the scenario happen."""
@@ -237,7 +232,8 @@ class Simulation:
 
     def start(self, member: Member) -> None:
         """A process of a member starts."""
-        client = self._client(self.world, self.coordinator, member, self._numbers[member.name])
+        kind: Any = self._client_of(member, self.world.strategies_of(member))
+        client = kind(self.world, self.coordinator, member, self._numbers[member.name])
         self.world.running[member.name] = client
         self.world.processes.append(client)
         client.tell("started")
@@ -289,11 +285,6 @@ class Simulation:
 # ---- actions -----------------------------------------------------------------------------------
 
 
-def join(run: Simulation, joins: Action) -> None:
-    """A new member starts."""
-    run.start(joins["member"])
-
-
 def leave(client: Any, leaves: Action) -> None:
     """A member closes."""
     client.stays = client.stays and not leaves.get("for_good", False)
@@ -305,11 +296,6 @@ def subscribe(client: Any, subscribes: Action) -> None:
     """A member subscribes to other topics; to none is to unsubscribe."""
     topics = subscribes["topics"]
     client.subscribe(topics) if topics else client.unsubscribe()
-
-
-def back(run: Simulation, returns: Action) -> None:
-    """A member that left or crashed starts again."""
-    run.start_anew(returns)
 
 
 def restart(run: Simulation, restarts: Action) -> None:
@@ -350,11 +336,6 @@ def add_partitions(run: Simulation, adds: Action) -> None:
             client.metadata_is_stale()
 
 
-def coordinator_moves(run: Simulation, moves: Action) -> None:
-    """Another broker becomes the group's coordinator."""
-    run.coordinator.move()
-
-
 TO_CLIENTS: dict[str, Callable[[Any, Action], None]] = {
     "leave": leave,
     "crash": lambda client, action: client.crash(),
@@ -366,7 +347,12 @@ TO_CLIENTS: dict[str, Callable[[Any, Action], None]] = {
 }
 """What can be done to a process that runs, by the kind of action."""
 ACTIONS: dict[str, Callable[[Simulation, Action], None]] = {
-    "join": join, "return": back, "restart": restart, "create_topic": create_topic,
-    "delete_topic": delete_topic, "add_partitions": add_partitions, "coordinator_moves": coordinator_moves,
-}  # fmt: skip
+    "join": lambda run, action: run.start(action["member"]),
+    "return": Simulation.start_anew,
+    "restart": restart,
+    "create_topic": create_topic,
+    "delete_topic": delete_topic,
+    "add_partitions": add_partitions,
+    "coordinator_moves": lambda run, action: run.coordinator.move(),
+}
 """What else can be done to a group; :mod:`~assignlab.timeline.scenario` makes all of them."""

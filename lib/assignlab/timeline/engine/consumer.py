@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from assignlab.timeline.config import COMMITS, TimelineError
+from assignlab.timeline.config import COMMITS
 from assignlab.timeline.engine import poll_loop
 from assignlab.timeline.engine.clock import cancel
 from assignlab.timeline.engine.history import Ownership
@@ -39,6 +39,11 @@ class Consumer:
     consumer. ``coordinator_known``: the broker that it takes for the group's coordinator.
     """
 
+    lacks: frozenset[str] = frozenset()
+    """What a client does not have: actions, ``pattern``, and protocols of which it has no strategies."""
+    unplayed: frozenset[str] = frozenset()
+    """What it may have and is played of Java's: members with a ``pattern`` or an ``instance``, and
+    strategies of a protocol."""
     keeps_asking = False
     """Whether it sees soon what becomes of any topic that it asks for."""
     commits_by_timer = False
@@ -335,10 +340,6 @@ class Consumer:
         else:
             self.stall(ends - begins)
         self.frozen_until = ends
-
-    def unsubscribe(self) -> None:
-        """Refused: only clients with a coordinator can give everything up and leave from their poll."""
-        raise TimelineError("action unsubscribe: consumers over ZooKeeper do not have it")
 
     def enforce_rebalance(self) -> None:
         """The application asks for a rebalance; clients that have none to offer warn."""

@@ -23,6 +23,7 @@ class Client(classic_client.TaskClient):
     """A consumer of aiokafka. ``proposed``: its strategies, of which its JoinGroup lists ``strategies``. A
     timer commits what has been handed out, unless a join is under way."""
 
+    lacks = frozenset({"cooperative", "server"})
     joins_for_same_topics = commits_by_timer = takes_short = True
     leads_when_back = asks_for_missing = tells_owned = False
 

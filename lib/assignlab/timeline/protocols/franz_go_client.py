@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from assignlab.timeline.config import TimelineError
 from assignlab.timeline.engine.clock import cancel
 from assignlab.timeline.engine.poll_loop import Phase
 from assignlab.timeline.engine.requests import Claim
@@ -39,6 +38,8 @@ class Client(classic_client.TaskClient):
     """A consumer of franz-go. ``failed``: how many times in turn it could not join;
     ``asks_since``: since when it asks for topics that are not there."""
 
+    lacks = frozenset({"unsubscribe"})
+    unplayed = frozenset({"pattern"})
     sends_generation = metadata_by_timer = takes_short = True
     commits_again = polls_in_time = False
 
@@ -46,9 +47,6 @@ class Client(classic_client.TaskClient):
         super().__init__(world, coordinator, member, number)
         self.failed, self.asks_since = 0, self.clock.now
         self.beats_every_ms += 2 * self.config.latency_ms  # counted from the answer
-
-    def unsubscribe(self) -> None:
-        raise TimelineError("action unsubscribe: franz-go's members do not have it")
 
     # ---- metadata ------------------------------------------------------------------------------
 

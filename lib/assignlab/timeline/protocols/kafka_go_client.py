@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from assignlab.timeline.config import TimelineError
 from assignlab.timeline.engine.clock import cancel
 from assignlab.timeline.engine.poll_loop import Mode, Phase
 from assignlab.timeline.engine.world import World
@@ -34,6 +33,8 @@ class Client(classic_client.TaskClient):
     """A reader of kafka-go's. ``reads_since``: when it began to fetch in this generation; ``fetch_ms``: how
     long each of its fetches lasts then. Its ``PartitionWatchInterval`` is ``metadata_max_age_ms``."""
 
+    lacks = frozenset({"subscribe", "unsubscribe", "enforce_rebalance", "cooperative", "server"})
+    unplayed = frozenset({"pattern", "instance"})
     commits_again = polls_in_time = tells_owned = False
     commits_by_timer = cuts_short = takes_short = True
 
@@ -43,15 +44,6 @@ class Client(classic_client.TaskClient):
         wait = self.config.fetch_max_wait_ms
         self.settings.max_wait = wait - (EARLIER_MS if wait >= EARLIER_MS else wait // 4)
         self.reads_since, self.fetch_ms = self.clock.now, 1
-
-    def subscribe(self, topics) -> None:
-        raise TimelineError("action subscribe: kafka-go's members do not have it")
-
-    def unsubscribe(self) -> None:
-        raise TimelineError("action unsubscribe: kafka-go's members do not have it")
-
-    def enforce_rebalance(self) -> None:
-        raise TimelineError("action enforce_rebalance: kafka-go's members do not have it")
 
     # ---- metadata ------------------------------------------------------------------------------
 

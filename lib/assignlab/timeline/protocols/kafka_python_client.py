@@ -31,6 +31,7 @@ class Client(classic_client.OtherClient):
     whether nothing is read; ``takes``: whether a poll takes an assignment now; ``kept``: what an eager
     member had when it began to join."""
 
+    lacks = frozenset({"server"})
     reads_new_last = True
     leads_when_back = tells_owned = False
 

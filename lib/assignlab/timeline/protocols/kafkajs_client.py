@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from assignlab.timeline.config import TimelineError
 from assignlab.timeline.engine.clock import cancel
 from assignlab.timeline.engine.poll_loop import NOT_OUT, Mode, Phase
 from assignlab.timeline.engine.world import World
@@ -44,6 +43,8 @@ class Client(classic_client.OtherClient):
     has, or nothing; ``knows``: of how many partitions of a topic it has known since; ``failed``: how often
     in turn a step failed; ``closes``: whether it closes when its join is over."""
 
+    lacks = frozenset({"subscribe", "unsubscribe", "enforce_rebalance", "cooperative", "server"})
+    unplayed = frozenset({"instance"})
     asks_again: tuple[str, ...] = ()
     notices_long_freeze = polls_in_time = asks_for_missing = False
     commits_again = checks_commits = closes = False
@@ -57,15 +58,6 @@ class Client(classic_client.OtherClient):
         if self.config.commit == "auto":  # when a batch is done, and it waits for the answer
             self.mode = Mode.AFTER
             self.settings.mode, self.settings.commit_interval = self.mode.value, 0
-
-    def subscribe(self, topics) -> None:
-        raise TimelineError("action subscribe: KafkaJS's members do not have it while they run")
-
-    def unsubscribe(self) -> None:
-        raise TimelineError("action unsubscribe: KafkaJS's members do not have it")
-
-    def enforce_rebalance(self) -> None:
-        raise TimelineError("action enforce_rebalance: KafkaJS's members do not have it")
 
     # ---- the one task --------------------------------------------------------------------------
 

@@ -11,7 +11,6 @@ new session, it is left with nothing until a watch fires.
 
 import numpy as np
 
-from assignlab.timeline.config import TimelineError
 from assignlab.timeline.engine.log import EMPTY
 from assignlab.timeline.engine.world import World
 from assignlab.timeline.protocols import zookeeper
@@ -21,10 +20,10 @@ from assignlab.timeline.scenario import Member
 class Client(zookeeper.Client):
     """MetaQ's consumer."""
 
+    lacks = zookeeper.Client.lacks | {"pattern"}
+
     def __init__(self, world: World, registry: zookeeper.Registry, member: Member, number: int):
         super().__init__(world, registry, member, number)
-        if member.pattern is not None:
-            raise TimelineError(f"pattern of {member.name!r}: MetaQ's consumers name their topics")
         self._seen: dict[int, tuple] = {}
 
     def _try(self, number: int) -> None:

@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from assignlab.timeline.config import TimelineError
 from assignlab.timeline.engine.clock import cancel
 from assignlab.timeline.engine.world import World
 from assignlab.timeline.protocols import classic_client
@@ -32,6 +31,8 @@ class Client(classic_client.OtherClient):
     over. Its topics are asked for when they are due (backgroundMetadataUpdater), before a join, and by a
     leader that assigns. Its heartbeats take the connection of its fetches, as with one broker."""
 
+    lacks = frozenset({"unsubscribe", "enforce_rebalance"})
+    unplayed = frozenset({"pattern", "cooperative", "server"})
     notices_long_freeze = leads_when_back = asks_for_missing = commits_again = closes = False
     polls_in_time = False
     joins_for_same_topics = metadata_by_timer = takes_short = True
@@ -40,12 +41,6 @@ class Client(classic_client.OtherClient):
         super().__init__(world, coordinator, member, number)
         self.settings.max_records = 1  # a claim hands out one record after the other
         self.last_beat = self.clock.now
-
-    def unsubscribe(self) -> None:
-        raise TimelineError("action unsubscribe: sarama's members do not have it")
-
-    def enforce_rebalance(self) -> None:
-        raise TimelineError("action enforce_rebalance: sarama's members do not have it")
 
     # ---- metadata ------------------------------------------------------------------------------
 

@@ -118,6 +118,8 @@ class Registry:
 class Client(Consumer):
     """Kafka 0.8's high-level consumer. ``generation`` counts its own rebalances."""
 
+    lacks = frozenset({"unsubscribe"})
+
     def __init__(self, world: World, registry: Registry, member: Member, number: int):
         super().__init__(world, member, number)
         self.registry = registry
