@@ -53,6 +53,8 @@ class Consumer:
     the others: Java's asks whether such offsets are still in the log (KIP-320)."""
     reads_new_last = False
     """Whether it fetches from the others behind them: it has to ask where these begin."""
+    _close: Callable[[], None]
+    _unsubscribe: Callable[[], None]
     asks_again: tuple[str, ...] = ()
     """Answers of a broker without the group: the client looks for the right one and asks again."""
 
@@ -126,22 +128,19 @@ class Consumer:
         loop_words, setting_words = self._words
         while True:
             hold = self._blocked > 0 or bool(self._waiting)
-            why = poll_loop.advance(
+            stop = poll_loop.advance(
                 now, hold, int(self.verdict), loop_words, self._rows,
                 self.log.rate, self.log.created, self.log.committed, setting_words,
             )  # fmt: skip
-            if why == Stop.COMMIT_ARRIVED:
+            if stop == Stop.COMMIT_ARRIVED:
                 self._commit_arrived()
-            elif why == Stop.LONG_BATCH:
+            elif stop == Stop.LONG_BATCH:
                 self._check_poll_interval()
             else:
                 break
         if loop.failed > self._refusals:
-            self.tell(
-                "commit refused",
-                self.own.partition,
-                self.why_refused() or "REBALANCE_IN_PROGRESS",
-            )
+            why = self.why_refused() or "REBALANCE_IN_PROGRESS"
+            self.tell("commit refused", self.own.partition, why)
             self._refusals = loop.failed
 
     def set_verdict(self) -> None:
@@ -280,6 +279,14 @@ class Consumer:
         self.advance()
         loop, now = self.loop, self.clock.now
         return now if loop.fetched == NOT_OUT else max(loop.fetched_at, now)
+
+    def close(self) -> None:
+        """The application closes the consumer, from its poll."""
+        self.instead_of_poll(self._close)
+
+    def unsubscribe(self) -> None:
+        """The application gives everything up and leaves, from its poll; nothing is committed for it."""
+        self.instead_of_poll(self._unsubscribe)
 
     def metadata_is_stale(self) -> None:
         """The topics are not what they were."""
@@ -464,6 +471,12 @@ class Consumer:
                 self._book_ownership(go)
             self.held, self.held_since = self.held[~go], self.held_since[~go]
             self.held_generation = self.held_generation[~go]
+
+    def let_go(self, partitions: np.ndarray, told: str = "") -> None:
+        """Partitions, if any, are given up in order, and the listener hears of it."""
+        if partitions.size:
+            self.tell("revoked", partitions, told)
+            self.give_up(partitions, self.revoked_how())
 
     def _delivery(self, own: Owned, starts: np.ndarray, stops: np.ndarray) -> Delivery:
         """What was delivered of some partitions, up to now."""

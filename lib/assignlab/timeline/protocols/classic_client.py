@@ -257,10 +257,6 @@ class Client(Consumer):
         if not group <= self._asked_for and self.world.tossed():
             self._asked_for |= group
 
-    def unsubscribe(self) -> None:
-        """The application gives everything up, from its poll; nothing is committed for it."""
-        self.instead_of_poll(self._unsubscribe)
-
     def _unsubscribe(self) -> None:
         def go() -> None:
             self._send_leave()
@@ -779,10 +775,6 @@ class Client(Consumer):
             self._send_leave()
         self._reset_and_rejoin("max.poll.interval.ms exceeded")
 
-    def close(self) -> None:
-        """The application closes the consumer, from its poll."""
-        self.instead_of_poll(self._close)
-
     def _close(self) -> None:
         self._commit_and_leave()
 
@@ -975,3 +967,20 @@ class TaskClient(OtherClient):
         else:
             self._take_snapshot()
             self._perform_assignment(members, skip_assignment)
+
+
+class GoClient(TaskClient):
+    """A client whose fetches have connections of their own, and whose heartbeats alone tell it errors."""
+
+    commits_again = polls_in_time = False
+    takes_short = True
+
+    def answer_due(self) -> int:
+        """No question waits behind a fetch."""
+        return self.clock.now
+
+    def commit_failed(self, error: str) -> None:
+        """Heartbeats tell."""
+
+    def _reset_on(self, error: str) -> None:
+        """Likewise."""

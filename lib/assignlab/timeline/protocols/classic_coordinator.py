@@ -34,13 +34,8 @@ from assignlab.timeline.protocols.errors import (
 )
 from assignlab.timeline.protocols.hosted import Hosted
 
-EMPTY_GROUP, PREPARING, COMPLETING, STABLE, DEAD = (
-    "Empty",
-    "PreparingRebalance",
-    "CompletingRebalance",
-    "Stable",
-    "Dead",
-)
+EMPTY_GROUP, PREPARING, COMPLETING = "Empty", "PreparingRebalance", "CompletingRebalance"
+STABLE, DEAD = "Stable", "Dead"
 
 CLOSE_TIMEOUT_MS = 30_000
 """``KafkaConsumer.DEFAULT_CLOSE_TIMEOUT_MS``: so long close tries to commit, and waits for the answer to its

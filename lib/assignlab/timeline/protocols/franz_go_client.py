@@ -34,14 +34,13 @@ FAST_CHECK_MS = 500
 """A cooperative member's first heartbeat (``cooperativeFastCheck``)."""
 
 
-class Client(classic_client.TaskClient):
+class Client(classic_client.GoClient):
     """A consumer of franz-go. ``failed``: how many times in turn it could not join;
     ``asks_since``: since when it asks for topics that are not there."""
 
     lacks = frozenset({"unsubscribe"})
     unplayed = frozenset({"pattern"})
-    sends_generation = metadata_by_timer = takes_short = True
-    commits_again = polls_in_time = False
+    sends_generation = metadata_by_timer = True
 
     def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):
         super().__init__(world, coordinator, member, number)
@@ -49,10 +48,6 @@ class Client(classic_client.TaskClient):
         self.beats_every_ms += 2 * self.config.latency_ms  # counted from the answer
 
     # ---- metadata ------------------------------------------------------------------------------
-
-    def answer_due(self) -> int:
-        """Fetches have a connection of their own."""
-        return self.clock.now
 
     def topic_is_gone(self) -> None:
         """It keeps what it knew of the topic, and its partitions."""
@@ -135,9 +130,8 @@ class Client(classic_client.TaskClient):
         what it had."""
         strategy = next(s for s in self.strategies if s.kind == self.protocol)
         before, self.cooperative = self.cooperative, strategy.protocol == "cooperative"
-        if before and not self.cooperative and self.held.size:
-            self.tell("revoked", self.held)
-            self.give_up(self.held, self.revoked_how())
+        if before and not self.cooperative:
+            self.let_go(self.held)
         self.failed = 0
         super()._join_complete(*answer)
 
@@ -148,7 +142,7 @@ class Client(classic_client.TaskClient):
     def offsets_are_here(self, partitions: np.ndarray, taken: int) -> None:
         """What a cooperative member is given is fetched when the fetch is back that was out; an eager one
         has called that off."""
-        due = super().answer_due() if self.cooperative else self.clock.now
+        due = classic_client.Client.answer_due(self) if self.cooperative else self.clock.now
         self.clock.at(due, self.in_time, super().offsets_are_here, partitions, taken)
 
     # ---- failing and leaving -------------------------------------------------------------------
@@ -177,9 +171,3 @@ class Client(classic_client.TaskClient):
         known = "" if refused else self.member_id
         super()._reset(reason)
         self.member_id = known
-
-    def commit_failed(self, error: str) -> None:
-        """Heartbeats tell."""
-
-    def _reset_on(self, error: str) -> None:
-        """Likewise."""

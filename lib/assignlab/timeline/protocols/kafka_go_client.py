@@ -29,14 +29,14 @@ LATE_MS = 4
 members, which begin together, drift apart."""
 
 
-class Client(classic_client.TaskClient):
+class Client(classic_client.GoClient):
     """A reader of kafka-go's. ``reads_since``: when it began to fetch in this generation; ``fetch_ms``: how
     long each of its fetches lasts then. Its ``PartitionWatchInterval`` is ``metadata_max_age_ms``."""
 
     lacks = frozenset({"subscribe", "unsubscribe", "enforce_rebalance", "cooperative", "server"})
     unplayed = frozenset({"pattern", "instance"})
-    commits_again = polls_in_time = tells_owned = False
-    commits_by_timer = cuts_short = takes_short = True
+    tells_owned = False
+    commits_by_timer = cuts_short = True
 
     def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):
         super().__init__(world, coordinator, member, number)
@@ -46,10 +46,6 @@ class Client(classic_client.TaskClient):
         self.reads_since, self.fetch_ms = self.clock.now, 1
 
     # ---- metadata ------------------------------------------------------------------------------
-
-    def answer_due(self) -> int:
-        """Fetches have connections of their own."""
-        return self.clock.now
 
     def _check_subscription(self) -> None:
         """Nothing follows from metadata but what a leader sees, and who watches."""
@@ -136,12 +132,6 @@ class Client(classic_client.TaskClient):
         """Whatever it is."""
         if generation == self.generation and self.phase == JOINED:
             self.request_rejoin(error)
-
-    def commit_failed(self, error: str) -> None:
-        """Heartbeats tell."""
-
-    def _reset_on(self, error: str) -> None:
-        """Likewise."""
 
     # ---- joining -------------------------------------------------------------------------------
 

@@ -271,9 +271,7 @@ class Client(classic_client.OtherClient):
         if self.closes:
             self._leave()
             return
-        if self.held.size:
-            self.tell("revoked", self.held)
-            self.give_up(self.held, self.revoked_how())
+        self.let_go(self.held)
         self.joining = True
         self.failed += 1
         if self.failed <= RETRIES:

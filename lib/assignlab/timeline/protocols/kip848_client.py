@@ -128,10 +128,6 @@ class Client(Consumer):
         if self.phase == UNSUBSCRIBED:
             self.clock.at(self._unsubscribed_at, self.in_time, self._join)
 
-    def unsubscribe(self) -> None:
-        """The application gives everything up and leaves; nothing is committed for it."""
-        self.instead_of_poll(self._unsubscribe)
-
     def _unsubscribe(self) -> None:
         """It finds at once what the network thread has for its listener, or when it looks again, as drawn:
         both were recorded (processBackgroundEvents). Who is out already has lost what it held."""
@@ -473,10 +469,6 @@ class Client(Consumer):
         self.clock.after(
             self.config.latency_ms, self.coordinator.leave, self, self.member_id, epoch
         )
-
-    def close(self) -> None:
-        """The application closes the consumer, from its poll."""
-        self.instead_of_poll(self._close)
 
     def _close(self) -> None:
         if self.clock.now < self._unsubscribed_at:

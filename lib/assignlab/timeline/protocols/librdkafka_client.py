@@ -253,7 +253,6 @@ class Client(Timed, classic_client.OtherClient):
     def _fetch_and_assign(self, generation: int, *of_group) -> None:
         if self.phase == SYNCING and self.generation == generation:
             self.metadata = self.world.cluster.partitions.copy()
-            self.cached.update(t for t in self.group_subscription if self.metadata[t])
             self._perform_assignment(*of_group)
 
     def _perform_assignment(self, members: list[GroupMember], skip_assignment: bool) -> None:
@@ -406,11 +405,9 @@ class ServerClient(Timed, kip848_client.Client):
         target, self._reconciling = self._reconciling, None
         if target is not None:
             gone, new = self._revoked(target), target[~self.log.among(target, self.held)]
-            if gone.size:
-                if self.config.commit == "auto":
-                    self.commit(lambda error: None, gone)
-                self.tell("revoked", gone, "late")
-                self.give_up(gone, self.revoked_how())
+            if gone.size and self.config.commit == "auto":
+                self.commit(lambda error: None, gone)
+            self.let_go(gone, "late")
             if new.size:
                 self.take(new)
 

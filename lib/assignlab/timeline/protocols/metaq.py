@@ -52,9 +52,7 @@ class Client(zookeeper.Client):
             return
         mine = self._mine()
         going = self.held[~self.log.among(self.held, mine)]
-        if going.size:
-            self.tell("revoked", going)
-            self.give_up(going, self.revoked_how())
+        self.let_go(going)
         self.clock.after(
             self._operations(going.size), self.in_time, self._release_and_claim, number, going, mine,
             self._seen_now(),
@@ -72,9 +70,7 @@ class Client(zookeeper.Client):
         self.tell("error", new, "partitions are still owned by others")
         self.registry.release(self, self.held)
         self._seen = {}
-        if self.held.size:
-            self.tell("revoked", self.held, "a claim failed")
-            self.give_up(self.held, self.revoked_how())
+        self.let_go(self.held, "a claim failed")
         self._failed(number)
 
     def _failed(self, number: int) -> None:

@@ -15,6 +15,7 @@ protocol is gone, the group is a classic one again, and its members rebalance.
 
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -36,6 +37,11 @@ from assignlab.timeline.protocols.kip848_coordinator import JOINING_EPOCH, UNREL
 from assignlab.timeline.protocols.timeline_map import TimelineMap
 
 
+def handed_on(request: str) -> Callable[..., Any]:
+    """A request that is the group's at hand when it arrives."""
+    return lambda self, *about: getattr(self.group, request)(*about)
+
+
 class Coordinator:
     """The coordinator of a group of either type: it hands requests on, and turns the group."""
 
@@ -45,36 +51,17 @@ class Coordinator:
             classic_coordinator.Coordinator(world)
         )
 
-    # ---- requests of the classic protocol ------------------------------------------------------
+    sync_group, heartbeat, leave_group, counts_on, answer, validate_commit, topics_changed, move = map(
+        handed_on, ("sync_group", "heartbeat", "leave_group", "counts_on", "answer", "validate_commit",
+                    "topics_changed", "move")
+    )  # fmt: skip
 
     def join_group(self, client, request: JoinRequest) -> None:
-        """A JoinGroup request arrives."""
+        """A JoinGroup request arrives; a consumer group without members is none any more."""
         group = self.group
         if isinstance(group, ConsumerGroup) and not group.members and not group.unreached(client):
             self._turn_into(classic_coordinator.Coordinator(self.world))
         self.group.join_group(client, request)
-
-    def sync_group(self, client, member_id: str, generation: int, assignment) -> None:
-        """A SyncGroup request arrives."""
-        self.group.sync_group(client, member_id, generation, assignment)
-
-    def heartbeat(self, client, member_id: str, generation: int) -> str | None:
-        """A heartbeat of the classic protocol arrives; the error of its answer."""
-        return self.group.heartbeat(client, member_id, generation)
-
-    def leave_group(self, client, member_id: str) -> None:
-        """A LeaveGroup request arrives."""
-        self.group.leave_group(client, member_id)
-
-    def counts_on(self, client) -> bool:
-        """Whether a client is a member, in the generation that it knows."""
-        return self.group.counts_on(client)
-
-    def answer(self, client, call, *values) -> None:
-        """Send an answer to a client."""
-        self.group.answer(client, call, *values)
-
-    # ---- requests of the consumer protocol -----------------------------------------------------
 
     def consumer_group_heartbeat(self, client, member_id, epoch, subscription, owned) -> None:
         """A heartbeat of the consumer protocol arrives; the first one turns a classic group."""
@@ -95,20 +82,6 @@ class Coordinator:
         a classic group answers it with an error that nobody reads."""
         if isinstance(self.group, ConsumerGroup):
             self.group.leave(client, member_id, epoch)
-
-    # ---- requests of both, and the coordinator's own broker ------------------------------------
-
-    def validate_commit(self, client, member_id: str, epoch: int) -> str | None:
-        """Whether a commit would be accepted; else its error."""
-        return self.group.validate_commit(client, member_id, epoch)
-
-    def topics_changed(self) -> None:
-        """The cluster's topics are not what they were."""
-        self.group.topics_changed()
-
-    def move(self) -> None:
-        """Another broker takes over."""
-        self.group.move()
 
     # ---- from one type to the other ------------------------------------------------------------
 

@@ -218,9 +218,7 @@ class Client(Consumer):
     def _released(self, number: int) -> None:
         """Everything is given up, one node after the other."""
         going = self.held
-        if going.size:
-            self.tell("revoked", going)
-            self.give_up(self.held, self.revoked_how())
+        self.let_go(going)
         self.clock.after(
             self._operations(going.size), self.in_time, self._read_and_claim, number, going
         )
