@@ -596,9 +596,9 @@ def test_what_cannot_be_answered_says_why(range_3_5):
         replicas.report(range_3_5, 0, None, "4.4", CONFIG)
     with pytest.raises(AssignlabError, match="up to 81 members: expected 80 at most"):
         replicas.report(range_3_5, 81, None, "4.4", CONFIG)
-    with pytest.raises(AssignlabError, match=r"session.timeout.ms: expected a day at most"):
+    with pytest.raises(AssignlabError, match=r"session.timeout.ms: expected 0 to 86400000, got 9"):
         pauses.settings("4.4", {"session.timeout.ms": "99999999999"})
-    with pytest.raises(AssignlabError, match=r"session.timeout.ms: -1 is below 0"):
+    with pytest.raises(AssignlabError, match=r"session.timeout.ms: expected 0 to 86400000, got -1"):
         pauses.settings("4.4", {"session.timeout.ms": "-1"})
     nameless = range_3_5 | {"strategy": None}
     with pytest.raises(NotAnswerable, match="--strategy NAME"):

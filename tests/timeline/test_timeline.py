@@ -3805,14 +3805,14 @@ def test_bad_scenarios_are_refused(change, says):
     ("settings", "says"),
     [
         ({"commit": "aftr"}, "did you mean 'after'"),
-        ({"session_timeout_ms": -1}, "below 0"),
+        ({"session_timeout_ms": -1}, "expected 0 to 86400000, got -1"),
         ({"session_timeout_ms": 1.5}, "expected int"),
         ({"heartbeat_interval_ms": 45_000}, "not below session_timeout_ms"),
         ({"group_consumer_heartbeat_interval_ms": 45_000}, "not below group_consumer_session"),
         ({"max_poll_records": 0}, "max_poll_records"),
-        ({"max_poll_interval_ms": 0}, "max_poll_interval_ms: expected 1 or more, got 0"),
-        ({"group_consumer_regex_refresh_interval_ms": 9_999}, "expected 10000 or more, got 9999"),
-        ({"max_poll_records": 2**64}, "max_poll_records: .* is above"),
+        ({"max_poll_interval_ms": 0}, "max_poll_interval_ms: expected 1 to .*, got 0"),
+        ({"group_consumer_regex_refresh_interval_ms": 9_999}, "expected 10000 to .*, got 9999"),
+        ({"max_poll_records": 2**64}, "max_poll_records: expected 1 to 9007199254740992, got"),
     ],
 )
 def test_bad_settings_are_refused(settings, says):

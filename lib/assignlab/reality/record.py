@@ -333,9 +333,6 @@ class Run:
         self.hosts[name].tell(do, key=self._key(name), **values)
         return self._wait(name, "does")["at"]
 
-    def _join(self, action: Action) -> int:
-        return self._prepare_and_start(action["member"])
-
     def _leave(self, action: Action) -> int:
         member, for_good = self.members[str(action.member)], action.get("for_good", False)
         client = self._client(member)
@@ -400,7 +397,7 @@ def steps_of(action: Action) -> list[Action]:
 
 
 ACTIONS: dict[str, Callable[[Run, Action], int]] = {
-    "join": Run._join,
+    "join": lambda run, action: run._prepare_and_start(action["member"]),
     "leave": Run._leave,
     "crash": Run._crash,
     "return": Run._back,

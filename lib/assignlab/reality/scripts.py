@@ -56,12 +56,8 @@ class Script:
     def alone(self) -> bool:
         """Whether no other group may run on its brokers: one restarts, which coordinates others, too; or
         the coordinator resolves a pattern, after any topic that is created, and then not for 10 s."""
-        return self.restarts or any(
-            m.pattern is not None
-            and not m.client_pattern
-            and is_server(m.strategies or self.strategies)
-            for m in self.scenario.versions
-        )
+        resolved = [m for m in self.scenario.versions if m.pattern and not m.client_pattern]
+        return self.restarts or any(is_server(m.strategies or self.strategies) for m in resolved)
 
     @property
     def server(self) -> bool:

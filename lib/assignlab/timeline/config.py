@@ -23,9 +23,6 @@ WAKES = ("timeout", "at once", "backoff")
 MOST = 2**53
 """Of any number: integers up to here are exact as a float, too, and their sums fit 64 bits."""
 
-MOST_SESSION_MS = 86_400_000
-"""A day, of which every heartbeat is played."""
-
 LEAST = MappingProxyType(
     {
         "heartbeat_interval_ms": 1,
@@ -40,6 +37,11 @@ LEAST = MappingProxyType(
     }
 )
 """What Kafka itself refuses to go below, and 1 where 0 cannot be played."""
+SESSIONS = (
+    "session_timeout_ms", "group_consumer_session_timeout_ms", "zookeeper_session_timeout_ms",
+)  # fmt: skip
+LIMITS = MappingProxyType({"auto_commit_ahead_percent": 100} | dict.fromkeys(SESSIONS, 86_400_000))
+"""What is less than :data:`MOST` at most: sessions, of which every heartbeat is played, a day."""
 
 POLICIES = ("bidirectional", "upgrade", "downgrade", "disabled")
 """Which migrations a coordinator allows."""
@@ -196,15 +198,13 @@ class Config(Given):
     def __post_init__(self):
         super().__post_init__()
         for field in fields(self):
-            value = getattr(self, field.name)
+            name, value = field.name, getattr(self, field.name)
             if type(value) is not type(field.default):
-                raise TimelineError(
-                    f"{field.name}: expected {type(field.default).__name__}, got {value!r}"
-                )
-            if isinstance(value, int) and value < 0:
-                raise TimelineError(f"{field.name}: {value} is below 0")
-            if isinstance(value, int) and value > MOST:
-                raise TimelineError(f"{field.name}: {value} is above {MOST}")
+                expected = type(field.default).__name__
+                raise TimelineError(f"{name}: expected {expected}, got {value!r}")
+            least, most = LEAST.get(name, 0), LIMITS.get(name, MOST)
+            if isinstance(value, int) and not least <= value <= most:
+                raise TimelineError(f"{name}: expected {least} to {most}, got {value}")
         for name, allowed in (
             ("commit", COMMITS),
             ("poll_wakes", WAKES),
@@ -213,28 +213,13 @@ class Config(Given):
             ("isolation_level", ("read_committed", "read_uncommitted")),
         ):
             refuse_unknown(name, [getattr(self, name)], allowed)
-        for name, least in LEAST.items():
-            if getattr(self, name) < least:
-                raise TimelineError(f"{name}: expected {least} or more, got {getattr(self, name)}")
-        if self.auto_commit_ahead_percent > 100:
-            raise TimelineError(
-                f"auto_commit_ahead_percent: expected 100 at most, got {self.auto_commit_ahead_percent}"
-            )
-        for name in ("session_timeout_ms", "group_consumer_session_timeout_ms",
-                     "zookeeper_session_timeout_ms"):  # fmt: skip
-            if getattr(self, name) > MOST_SESSION_MS:
-                raise TimelineError(
-                    f"{name}: expected a day at most, {MOST_SESSION_MS}, got {getattr(self, name)}"
-                )
         for interval, session in (
             ("heartbeat_interval_ms", "session_timeout_ms"),
             ("group_consumer_heartbeat_interval_ms", "group_consumer_session_timeout_ms"),
         ):
-            if getattr(self, interval) >= getattr(self, session):
-                raise TimelineError(
-                    f"{interval}: {getattr(self, interval)} is not below "
-                    f"{session} ({getattr(self, session)})"
-                )
+            given, most = getattr(self, interval), getattr(self, session)
+            if given >= most:
+                raise TimelineError(f"{interval}: {given} is not below {session} ({most})")
 
 
 CHANGES: Mapping[str, Mapping[str, Mapping[str, object]]] = MappingProxyType(

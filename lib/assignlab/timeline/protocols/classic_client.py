@@ -97,6 +97,7 @@ class Client(Consumer):
         self._beat = None
         self.beats_every_ms = self.config.heartbeat_interval_ms
         self.commits_in_vain_ms = self.config.max_poll_interval_ms
+        self.looks_for_coordinator_ms = self.config.retry_backoff_ms
         self._fetched = 0
         self._next_look = self._looks = 0
         self._asked_for: set[int] = set()
@@ -607,9 +608,8 @@ class Client(Consumer):
     def _find_and_rejoin(self, error: str) -> None:
         """Another broker coordinates the group, or is about to."""
         self._error(error)
-        self.clock.after(
-            self.config.retry_backoff_ms, self.in_time, self.find_coordinator, self._rejoin_again
-        )
+        wait = self.looks_for_coordinator_ms
+        self.clock.after(wait, self.in_time, self.find_coordinator, self._rejoin_again)
 
     def _unjoined(self) -> None:
         """The poll at hand does not join again (UnjoinedGroupException), the next one does; a dynamic

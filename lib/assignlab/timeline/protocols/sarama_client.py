@@ -41,6 +41,7 @@ class Client(classic_client.OtherClient):
         super().__init__(world, coordinator, member, number)
         self.settings.max_records = 1  # a claim hands out one record after the other
         self.last_beat = self.clock.now
+        self.looks_for_coordinator_ms = JOINS_AGAIN_MS
 
     # ---- metadata ------------------------------------------------------------------------------
 
@@ -146,10 +147,6 @@ class Client(classic_client.OtherClient):
             self.clock.after(JOINS_AGAIN_MS, self.in_time, self._rejoin_again)
         else:
             super().synced(error, *answer)
-
-    def _find_and_rejoin(self, error: str) -> None:
-        self._error(error)
-        self.clock.after(JOINS_AGAIN_MS, self.in_time, self.find_coordinator, self._rejoin_again)
 
     def _join_complete(self, generation: int, partitions: np.ndarray, *claim) -> None:
         super()._join_complete(generation, partitions, *claim)

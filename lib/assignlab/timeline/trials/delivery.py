@@ -371,11 +371,8 @@ def crashes_in_words(crashes: float) -> str:
     >>> crashes_in_words(0.0), crashes_in_words(1.0), crashes_in_words(4.0)
     ('without crashes', 'at 1 crash drawn a minute', 'at 4 crashes drawn a minute')
     """
-    return (
-        f"at {crashes:g} {'crash' if crashes == 1 else 'crashes'} drawn a minute"
-        if crashes
-        else "without crashes"
-    )
+    drawn = f"at {crashes:g} {'crash' if crashes == 1 else 'crashes'} drawn a minute"
+    return drawn if crashes else "without crashes"
 
 
 def histories_in_words(number: int) -> str:
