@@ -362,12 +362,8 @@ class Run:
         self._create(action["topic"])
         return self._now()
 
-    def _delete_topic(self, action: Action) -> int:
-        return self.place.have("delete", "deleted", topic=action["topic"])["at"]
-
-    def _add_partitions(self, action: Action) -> int:
-        about = {"topic": action["topic"], "partitions": action["partitions"]}
-        return self.place.have("grow", "grown", **about)["at"]
+    def _change_topic(self, action: Action, do: str, done: str) -> int:
+        return self.place.have(do, done, **dict(action.values))["at"]
 
     def _coordinator_moves(self, action: Action) -> int:
         if not self.script.restarts:
@@ -407,8 +403,8 @@ ACTIONS: dict[str, Callable[[Run, Action], int]] = {
     "unsubscribe": lambda run, action: run._do(action, "unsubscribe"),
     "enforce_rebalance": lambda run, action: run._do(action, "enforce"),
     "create_topic": Run._create_topic,
-    "delete_topic": Run._delete_topic,
-    "add_partitions": Run._add_partitions,
+    "delete_topic": lambda run, action: run._change_topic(action, "delete", "deleted"),
+    "add_partitions": lambda run, action: run._change_topic(action, "grow", "grown"),
     "coordinator_moves": Run._coordinator_moves,
 }
 """How an action is done to a real group; each returns the moment at which it was."""
