@@ -11,12 +11,9 @@ import numpy as np
 
 from assignlab.timeline.engine.poll_loop import NEVER, Mode, Phase
 from assignlab.timeline.engine.requests import Claim
-from assignlab.timeline.engine.world import World
 from assignlab.timeline.protocols import classic_client
 from assignlab.timeline.protocols.classic_client import JOINED, JOINING, NO_GENERATION, SYNCING
-from assignlab.timeline.protocols.classic_coordinator import Coordinator
 from assignlab.timeline.protocols.errors import MEMBER_ID_REQUIRED
-from assignlab.timeline.scenario import Member
 
 
 class Client(classic_client.TaskClient):
@@ -27,8 +24,8 @@ class Client(classic_client.TaskClient):
     joins_for_same_topics = commits_by_timer = takes_short = True
     leads_when_back = asks_for_missing = tells_owned = False
 
-    def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):
-        super().__init__(world, coordinator, member, number)
+    def __init__(self, *of_member):
+        super().__init__(*of_member)
         self.rebalance_timeout_ms = self.config.session_timeout_ms
         self.told_instance = None
         self.proposed = self.strategies

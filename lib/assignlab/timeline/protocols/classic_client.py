@@ -889,10 +889,11 @@ class Client(Consumer):
 class OtherClient(Client):
     """A consumer of another client than Java's: what it does not do, whichever it is.
 
-    (librdkafka's members tell the generation as part of what they own.)
+    (librdkafka's members tell the generation as part of what they own.) ``closes``: whether it closes when
+    its join is over.
     """
 
-    reads_new_first = asks_in_poll = sends_generation = False
+    reads_new_first = asks_in_poll = sends_generation = closes = False
 
     def _polled_while_joining(self) -> None:
         """It does not join by polls."""
@@ -913,12 +914,9 @@ class OtherClient(Client):
 
 
 class TaskClient(OtherClient):
-    """A client whose own tasks join, send heartbeats and call the listener, and wait for no poll.
+    """A client whose own tasks join, send heartbeats and call the listener, and wait for no poll."""
 
-    ``closes``: whether it closes when its join is over.
-    """
-
-    notices_long_freeze = checks_commits = closes = False
+    notices_long_freeze = checks_commits = False
 
     def at_poll(self, call: Callable, *args) -> None:
         """No step waits for the application."""

@@ -13,16 +13,13 @@ import numpy as np
 from assignlab.timeline.engine.clock import cancel
 from assignlab.timeline.engine.poll_loop import Phase
 from assignlab.timeline.engine.requests import Claim
-from assignlab.timeline.engine.world import World
 from assignlab.timeline.protocols import classic_client
 from assignlab.timeline.protocols.classic_client import JOINED, JOINING
-from assignlab.timeline.protocols.classic_coordinator import Coordinator
 from assignlab.timeline.protocols.errors import (
     NOT_COORDINATOR,
     REBALANCE_IN_PROGRESS,
     UNKNOWN_MEMBER_ID,
 )
-from assignlab.timeline.scenario import Member
 
 ASKS_AGAIN_MS = 5_000
 """``MetadataMinAge``: so far apart it asks for topics that are not there."""
@@ -42,8 +39,8 @@ class Client(classic_client.GoClient):
     unplayed = frozenset({"pattern"})
     sends_generation = metadata_by_timer = True
 
-    def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):
-        super().__init__(world, coordinator, member, number)
+    def __init__(self, *of_member):
+        super().__init__(*of_member)
         self.failed, self.asks_since = 0, self.clock.now
         self.beats_every_ms += 2 * self.config.latency_ms  # counted from the answer
 

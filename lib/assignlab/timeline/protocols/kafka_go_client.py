@@ -12,12 +12,10 @@ import numpy as np
 
 from assignlab.timeline.engine.clock import cancel
 from assignlab.timeline.engine.poll_loop import Mode, Phase
-from assignlab.timeline.engine.world import World
 from assignlab.timeline.protocols import classic_client
 from assignlab.timeline.protocols.classic_client import JOINED, JOINING, SYNCING
-from assignlab.timeline.protocols.classic_coordinator import Coordinator, GroupMember
+from assignlab.timeline.protocols.classic_coordinator import GroupMember
 from assignlab.timeline.protocols.errors import MEMBER_ID_REQUIRED, REBALANCE_IN_PROGRESS
-from assignlab.timeline.scenario import Member
 
 JOINS_AGAIN_MS = 5_000
 """``JoinGroupBackoff``."""
@@ -38,8 +36,8 @@ class Client(classic_client.GoClient):
     tells_owned = False
     commits_by_timer = cuts_short = True
 
-    def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):
-        super().__init__(world, coordinator, member, number)
+    def __init__(self, *of_member):
+        super().__init__(*of_member)
         self.settings.max_records = 1  # it hands out one record after the other
         wait = self.config.fetch_max_wait_ms
         self.settings.max_wait = wait - (EARLIER_MS if wait >= EARLIER_MS else wait // 4)

@@ -13,12 +13,10 @@ from assignlab.timeline.engine.clock import cancel
 from assignlab.timeline.engine.log import EMPTY
 from assignlab.timeline.engine.poll_loop import Phase
 from assignlab.timeline.engine.requests import Claim
-from assignlab.timeline.engine.world import World
 from assignlab.timeline.protocols import classic_client
 from assignlab.timeline.protocols.classic_client import JOINED, NO_GENERATION, SYNCING
-from assignlab.timeline.protocols.classic_coordinator import Coordinator, GroupMember
+from assignlab.timeline.protocols.classic_coordinator import GroupMember
 from assignlab.timeline.protocols.errors import MEMBER_ID_REQUIRED
-from assignlab.timeline.scenario import Member
 
 UNTOLD = ("subscription has changed", "cached metadata has changed")
 """Why it joins although nobody told it to (``rejoin_needed`` stays False)."""
@@ -35,8 +33,8 @@ class Client(classic_client.OtherClient):
     reads_new_last = True
     leads_when_back = tells_owned = False
 
-    def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):
-        super().__init__(world, coordinator, member, number)
+    def __init__(self, *of_member):
+        super().__init__(*of_member)
         self.told, self.alone, self.rests, self.takes, self.kept = True, False, False, False, EMPTY
         self.polled = self.awaited = self.clock.now
         self.poll_ms = self.commits_in_vain_ms = max(self.config.poll_timeout_ms, 1)

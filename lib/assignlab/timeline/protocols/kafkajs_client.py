@@ -12,17 +12,15 @@ import numpy as np
 
 from assignlab.timeline.engine.clock import cancel
 from assignlab.timeline.engine.poll_loop import NOT_OUT, Mode, Phase
-from assignlab.timeline.engine.world import World
 from assignlab.timeline.protocols import classic_client
 from assignlab.timeline.protocols.classic_client import JOINED, UNJOINED
-from assignlab.timeline.protocols.classic_coordinator import Coordinator, GroupMember
+from assignlab.timeline.protocols.classic_coordinator import GroupMember
 from assignlab.timeline.protocols.errors import (
     ILLEGAL_GENERATION,
     NOT_COORDINATOR,
     REBALANCE_IN_PROGRESS,
     UNREACHED,
 )
-from assignlab.timeline.scenario import Member
 
 UNKNOWN_TOPIC = "UNKNOWN_TOPIC_OR_PARTITION"
 RETRY_MS, MOST_MS, RETRIES = 300, 30_000, 5
@@ -41,16 +39,16 @@ class Client(classic_client.OtherClient):
     """A consumer of KafkaJS that runs ``eachMessage`` with the default ``autoCommit``, its partitions all on
     one broker. ``beaten``: when a heartbeat was answered last; ``joined_at``: when it was assigned what it
     has, or nothing; ``knows``: of how many partitions of a topic it has known since; ``failed``: how often
-    in turn a step failed; ``closes``: whether it closes when its join is over."""
+    in turn a step failed."""
 
     lacks = frozenset({"subscribe", "unsubscribe", "enforce_rebalance", "cooperative", "server"})
     unplayed = frozenset({"instance"})
     asks_again: tuple[str, ...] = ()
     notices_long_freeze = polls_in_time = asks_for_missing = False
-    commits_again = checks_commits = closes = False
+    commits_again = checks_commits = False
 
-    def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):
-        super().__init__(world, coordinator, member, number)
+    def __init__(self, *of_member):
+        super().__init__(*of_member)
         self.beaten = self.joined_at = self.clock.now
         self.knows: dict[int, int] = {}
         self.failed = 0

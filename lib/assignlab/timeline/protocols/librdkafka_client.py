@@ -13,7 +13,6 @@ import numpy as np
 from assignlab.timeline.engine.clock import cancel
 from assignlab.timeline.engine.consumer import Consumer
 from assignlab.timeline.engine.poll_loop import NEVER
-from assignlab.timeline.engine.world import World
 from assignlab.timeline.protocols import classic_client, kip848_client
 from assignlab.timeline.protocols.classic_client import (
     JOINED,
@@ -22,10 +21,10 @@ from assignlab.timeline.protocols.classic_client import (
     SYNCING,
     UNJOINED,
 )
-from assignlab.timeline.protocols.classic_coordinator import Coordinator, GroupMember
+from assignlab.timeline.protocols.classic_coordinator import GroupMember
 from assignlab.timeline.protocols.errors import FENCED_INSTANCE_ID, NOT_COORDINATOR
 from assignlab.timeline.protocols.kip848_client import RECONCILING, STALE
-from assignlab.timeline.scenario import SECOND, Member
+from assignlab.timeline.scenario import SECOND
 
 CHANGED = "metadata for subscribed topics has changed"
 APART_MS = 10
@@ -65,8 +64,8 @@ class Client(Timed, classic_client.OtherClient):
     notices_long_freeze = asks_for_missing = commits_again = checks_commits = False
     metadata_by_timer = takes_short = True
 
-    def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):
-        super().__init__(world, coordinator, member, number)
+    def __init__(self, *of_member):
+        super().__init__(*of_member)
         self.joins_for_same_topics = not self.cooperative
         # Its main thread looks twice a second whether one is due: max.poll.interval.ms wakes it.
         self.beats_every_ms = -(-self.config.heartbeat_interval_ms // LOOKS_MS) * LOOKS_MS

@@ -12,9 +12,7 @@ new session, it is left with nothing until a watch fires.
 import numpy as np
 
 from assignlab.timeline.engine.log import EMPTY
-from assignlab.timeline.engine.world import World
 from assignlab.timeline.protocols import zookeeper
-from assignlab.timeline.scenario import Member
 
 
 class Client(zookeeper.Client):
@@ -22,8 +20,8 @@ class Client(zookeeper.Client):
 
     lacks = zookeeper.Client.lacks | {"pattern"}
 
-    def __init__(self, world: World, registry: zookeeper.Registry, member: Member, number: int):
-        super().__init__(world, registry, member, number)
+    def __init__(self, *of_member):
+        super().__init__(*of_member)
         self._seen: dict[int, tuple] = {}
 
     def _try(self, number: int) -> None:

@@ -11,12 +11,10 @@ from collections.abc import Callable
 import numpy as np
 
 from assignlab.timeline.engine.clock import cancel
-from assignlab.timeline.engine.world import World
 from assignlab.timeline.protocols import classic_client
 from assignlab.timeline.protocols.classic_client import JOINING, SYNCING
-from assignlab.timeline.protocols.classic_coordinator import Coordinator, GroupMember
+from assignlab.timeline.protocols.classic_coordinator import GroupMember
 from assignlab.timeline.protocols.errors import REBALANCE_IN_PROGRESS
-from assignlab.timeline.scenario import Member
 
 ASKS_AGAIN_MS = 250
 """``Metadata.Retry.Backoff``."""
@@ -27,18 +25,18 @@ STARTS_MS = 100
 
 
 class Client(classic_client.OtherClient):
-    """A consumer group of Sarama's, which is one member. ``closes``: whether it closes when its join is
-    over. Its topics are asked for when they are due (backgroundMetadataUpdater), before a join, and by a
-    leader that assigns. Its heartbeats take the connection of its fetches, as with one broker."""
+    """A consumer group of Sarama's, which is one member. Its topics are asked for when they are due
+    (backgroundMetadataUpdater), before a join, and by a leader that assigns. Its heartbeats take the
+    connection of its fetches, as with one broker."""
 
     lacks = frozenset({"unsubscribe", "enforce_rebalance"})
     unplayed = frozenset({"pattern", "cooperative", "server"})
-    notices_long_freeze = leads_when_back = asks_for_missing = commits_again = closes = False
+    notices_long_freeze = leads_when_back = asks_for_missing = commits_again = False
     polls_in_time = False
     joins_for_same_topics = metadata_by_timer = takes_short = True
 
-    def __init__(self, world: World, coordinator: Coordinator, member: Member, number: int):
-        super().__init__(world, coordinator, member, number)
+    def __init__(self, *of_member):
+        super().__init__(*of_member)
         self.settings.max_records = 1  # a claim hands out one record after the other
         self.last_beat = self.clock.now
         self.looks_for_coordinator_ms = JOINS_AGAIN_MS
