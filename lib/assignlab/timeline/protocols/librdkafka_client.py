@@ -153,15 +153,13 @@ class Client(Timed, classic_client.OtherClient):
     def _go_on_joining(self, call: Callable, *args) -> None:
         """Its main thread joins; the application is waited for where its listener is to hear of it, an
         eager one also without partitions, and where it was late for its poll."""
-        hears = self._gives_up_before_join().size if self.cooperative else self.assigned
+        gives_up = self.held if self.generation == NO_GENERATION else self._unread()
+        hears = gives_up.size if self.cooperative else self.assigned
         if hears or self.overdue:
             self.at_poll(call, *args)
         else:
             self.advance()
             call(*args)
-
-    def _gives_up_before_join(self) -> np.ndarray:
-        return self.held if self.generation == NO_GENERATION else self._unread()
 
     def take(self, partitions: np.ndarray) -> None:
         self.assigned = True

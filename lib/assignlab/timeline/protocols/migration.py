@@ -51,10 +51,14 @@ class Coordinator:
             classic_coordinator.Coordinator(world)
         )
 
-    sync_group, heartbeat, leave_group, counts_on, answer, validate_commit, topics_changed, move = map(
-        handed_on, ("sync_group", "heartbeat", "leave_group", "counts_on", "answer", "validate_commit",
-                    "topics_changed", "move")
-    )  # fmt: skip
+    sync_group = handed_on("sync_group")
+    heartbeat = handed_on("heartbeat")
+    leave_group = handed_on("leave_group")
+    validate_commit = handed_on("validate_commit")
+    counts_on = handed_on("counts_on")
+    answer = handed_on("answer")
+    topics_changed = handed_on("topics_changed")
+    move = handed_on("move")
 
     def join_group(self, client, request: JoinRequest) -> None:
         """A JoinGroup request arrives; a consumer group without members is none any more."""
