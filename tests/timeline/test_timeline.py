@@ -2897,6 +2897,15 @@ def test_a_rebalance_of_kafka_go_waits_for_the_fetches_that_are_out():
         assert least <= assigned - revoked < most
 
 
+def test_a_fetch_of_kafka_go_waits_anew_when_a_record_has_come():
+    """As recorded."""
+    joins = [timeline.join(60_500, Member("c"))]
+    topics = [Topic("t", 2, rate=0.02)]  # each partition's first record comes at 50 s
+    history = play(joins, KAFKA_GO, topics=topics, fetch_max_wait_ms=10_000, until=90_000)
+    [assigned] = [at for at, kind, _ in heard_of(history, "a", 60_500) if kind == "assigned"]
+    assert 68_000 < assigned < 68_050
+
+
 def test_a_member_of_kafka_go_sends_no_heartbeats_while_it_waits_for_its_fetches():
     """As recorded: where they may wait for longer than a session the group expels it, and it is back 5 s after
     it has been told."""
@@ -2912,6 +2921,25 @@ def test_a_member_of_kafka_go_sends_no_heartbeats_while_it_waits_for_its_fetches
         joins, KAFKA_GO, topics=topics, until=100_000, **{**how, "session_timeout_ms": 30_000}
     )
     assert not told(history, "error", 60_500)
+
+
+def test_heartbeats_of_kafka_go_tick():
+    """As recorded: the end of a session that is some heartbeats long is heard of at once or a heartbeat later,
+    by chance; and one that is late makes no other late, as its source says."""
+    how = {"heartbeat_interval_ms": 1_000, "fetch_max_wait_ms": 500, "until": 80_000}
+    apart = set()
+    for seed in range(8):
+        crashes = [timeline.crash(60_500, "c")]
+        history = play(
+            crashes, KAFKA_GO, "abc", [Topic("t", 6)], seed, session_timeout_ms=6_000, **how
+        )
+        first, last = sorted(heard_of(history, name, 60_500)[0][0] for name in "ab")
+        apart.add(round((last - first) / 1_000))
+    assert apart == {0, 1}
+    joins = [timeline.join(60_500, Member("c"))]
+    history = play(joins, KAFKA_GO, topics=[Topic("t", 6)], heartbeat_drift_ms=100, **how)
+    first, last = sorted(heard_of(history, name, 60_500)[0][0] for name in "ab")
+    assert last - first < 110
 
 
 @pytest.mark.parametrize("commit", ["auto", "after"])

@@ -723,9 +723,11 @@ class Client(Consumer):
         error = self.coordinator.heartbeat(self, self.member_id, self.generation)
         if error is not None:
             self.coordinator.answer(self, self.heartbeat_failed, error, self.generation)
-        self._beat = self.clock.after(
-            self.beats_every_ms + self.world.heartbeat_delay(), self._heartbeat
-        )
+        self._beat = self.clock.after(self._next_beat_ms(), self._heartbeat)
+
+    def _next_beat_ms(self) -> int:
+        """From a heartbeat to the next one."""
+        return self.beats_every_ms + self.world.heartbeat_delay()
 
     def _session_expired(self) -> None:
         """Frozen for longer than its session, it looks for the coordinator before it sends one.

@@ -26,6 +26,9 @@ LATE_MS = 4
 """So much later, to thrice that, a fetch that finds no records is back, as measured; so those of a group's
 members, which begin together, drift apart."""
 
+TICKS_MS = 4
+"""So much later than due a heartbeat is sent, at most."""
+
 
 class Client(classic_client.GoClient):
     """A reader of kafka-go's. ``reads_since``: when it began to fetch in this generation; ``fetch_ms``: how
@@ -41,7 +44,8 @@ class Client(classic_client.GoClient):
         self.settings.max_records = 1  # it hands out one record after the other
         wait = self.config.fetch_max_wait_ms
         self.settings.max_wait = wait - (EARLIER_MS if wait >= EARLIER_MS else wait // 4)
-        self.reads_since, self.fetch_ms = self.clock.now, 1
+        self.reads_since = self.ticks_from = self.clock.now
+        self.fetch_ms = 1
 
     # ---- metadata ------------------------------------------------------------------------------
 
@@ -61,20 +65,34 @@ class Client(classic_client.GoClient):
     def _counts(self) -> list[int]:
         return self.world.cluster.partitions[list(self.subscription)].tolist()
 
+    # ---- heartbeats ----------------------------------------------------------------------------
+
+    def _start_heartbeats(self) -> None:
+        super()._start_heartbeats()
+        self.ticks_from = self.clock.now + self.config.latency_ms
+
+    def _next_beat_ms(self) -> int:
+        """A ticker's (heartbeatLoop): one that is late makes no other late. Those of a group's members tick
+        together, so that it is chance who beats before another one's session is over and who after it."""
+        since = self.clock.now - self.ticks_from
+        due = self.beats_every_ms - (since % self.beats_every_ms)
+        return due + self.world.drawn_ms(TICKS_MS) + self.world.heartbeat_delay()
+
     # ---- the end of a generation ---------------------------------------------------------------
 
     def _fetches_back(self) -> int:
-        """When the last of its fetches is back: with the next record, or when it has waited long enough."""
+        """When the last of its fetches is back, one of each partition: with the next record, or when it has
+        waited long enough since the last."""
         now, own = self.clock.now, self.own.partition
         if own.size == 0:
             return now
-        waited = now + self.fetch_ms - (now - self.reads_since) % self.fetch_ms
-        rates = self.log.rate[own]
-        if not rates.all():
-            return waited
-        there = np.floor((now - self.log.created[own]) * rates)
-        comes = int(np.ceil(self.log.created[own] + (there + 1) / rates).max())
-        return min(waited, comes + self._behind)
+        rates, first = self.log.rate[own], self.log.created[own] + self._behind
+        there = np.floor((now - first) * rates)
+        last = first + np.divide(there, rates, out=np.zeros(own.size), where=rates > 0)
+        comes = first + np.divide(there + 1, rates, out=np.full(own.size, np.inf), where=rates > 0)
+        begun = np.maximum(last, self.reads_since)
+        waited = now + self.fetch_ms - (now - begun) % self.fetch_ms
+        return int(np.ceil(np.minimum(waited, comes).max()))
 
     @property
     def _behind(self) -> int:
