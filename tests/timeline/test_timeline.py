@@ -2659,6 +2659,48 @@ def test_kafkajs_commits_after_every_batch():
     assert again[KAFKAJS] < 10 < again["roundrobin"]
 
 
+def test_kafkajs_hands_out_a_record_of_each_partition_before_it_joins_again():
+    """As recorded: of each that its fetch brought records of. What is not its own any more is read again."""
+    topics, members = [Topic("t", 8, rate=0.1)], [Member(name, processing_ms=400) for name in "ab"]
+    joins = [timeline.join(60_100, Member("c"))]  # each member is at the first of four records
+    how = {"commit": "auto", "heartbeat_interval_ms": 100}
+    history = play(joins, KAFKAJS, members, topics, **how)
+    [ended] = rounds(history, 60_000)
+    assert 61_600 < ended < 61_700 and not timeline.deliveries_frame(history)["again"].sum()
+    stalls = [timeline.stall(60_100, "b", 50_000)]
+    history = play(stalls, KAFKAJS, members, topics, **how)
+    assert timeline.deliveries_frame(history)["again"].sum() == 4
+
+
+def test_kafkajs_commits_what_a_fetch_brought_of_one_partition():
+    """As recorded."""
+    topics, members = [Topic("t", 4, rate=5)], [Member("a", processing_ms=10)]
+    crashes = [timeline.stall(60_000, "a", 10_000), timeline.crash(71_200, "a")]
+    joins = timeline.join(120_000, Member("b"))
+    history = play([*crashes, joins], KAFKAJS, members, topics, commit="auto", until=160_000)
+    assert 0 < timeline.deliveries_frame(history)["again"].sum() < 50  # of 200 that it has at hand
+
+
+def test_a_fetch_of_kafkajs_that_is_as_long_as_heartbeats_are_apart_brings_one_each():
+    """As measured: it goes out when the last one is answered."""
+    how = {"fetch_max_wait_ms": 1_000, "heartbeat_interval_ms": 1_000, "until": 80_000}
+    for at in range(60_000, 62_000, 250):
+        joins = [timeline.join(at, Member("c"))]
+        [ended] = rounds(play(joins, KAFKAJS, topics=NO_RECORDS, **how), at)
+        assert ended - at < 1_100
+
+
+def test_a_member_of_kafkajs_looks_at_its_topics_when_its_batch_is_done():
+    """As its source says: before a fetch, and not between two records."""
+    topics, members = [Topic("t", 2, rate=1)], [Member("a", processing_ms=100)]
+    grows = [timeline.stall(60_000, "a", 20_000), timeline.add_partitions(65_000, "t", 3)]
+    history = play(
+        grows, KAFKAJS, members, topics, metadata_max_age_ms=10_000, session_timeout_ms=45_000
+    )
+    [ended] = rounds(history, 60_000)
+    assert ended > 83_900  # it has twenty records of each partition at hand
+
+
 def test_every_member_of_kafkajs_looks_at_its_topics():
     """As recorded: each at its own moment, and lets go where it did not know of a partition; before the leader
     has looked, too, it gets what it had."""
@@ -2761,6 +2803,11 @@ def test_a_group_of_kafkajs_joins_again_when_its_coordinator_moves():
     moves = timeline.coordinator_moves(60_010)
     for strategy, again in (("roundrobin", 0), (KAFKAJS, 1)):
         assert len(rounds(play([moves], strategy, topics=NO_RECORDS), 60_000)) == again
+    history = play([moves], KAFKAJS, commit="auto")
+    assert (
+        told(history, "commit refused", 60_000)
+        and timeline.deliveries_frame(history)["again"].sum()
+    )
     history = play([timeline.join(60_000, Member("c")), moves], KAFKAJS, topics=NO_RECORDS)
     refused, tried = (e.time_ms for e in history.events if e.kind == "error")
     assert 240 <= tried - refused <= 370

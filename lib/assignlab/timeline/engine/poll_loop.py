@@ -121,6 +121,8 @@ class Settings(ctypes.Structure):
     ``ahead``: where poll does not wait for the network thread, how many of a hundred auto commits
     cover the records that their poll returns; :data:`WAITS` where it does. ``timed``: whether auto
     commits are a timer's, which takes what has been handed out for processed, and no poll's.
+    ``by_partition``: whether a batch is all that a fetch brought of one partition, and the next fetch
+    goes out when the last of them is processed.
     """
 
     mode: int
@@ -135,6 +137,7 @@ class Settings(ctypes.Structure):
     backoff: int
     ahead: int
     timed: int
+    by_partition: int
 
 
 for kind in (Loop, Settings):
@@ -258,6 +261,16 @@ def take_batch(loop, position, batch, fresh, most):
             loop.turn = k  # the next batch begins with what is left here
             break
     loop.batch_size = most - left
+
+
+@leaf
+def of_next(loop, fresh):
+    """How many fresh records the next partition in turn has of those that have any."""
+    for j in range(fresh.size):
+        there = fresh[(loop.turn + j) % fresh.size]
+        if there > 0:
+            return there
+    return np.int64(0)
 
 
 @leaf
@@ -433,16 +446,19 @@ def advance(until, hold, verdict, loop_words, rows, rate, created, committed, se
                 fetch(t + max(2 * latency, 1), loop, settings, partition, position, rate, created)
                 continue
             loop.polls += 1
-            if there <= settings.max_records:
+            most = of_next(loop, fresh) if settings.by_partition else settings.max_records
+            if there <= most:
                 for k in range(n):
                     batch[k] = position[k]
                     position[k] += fresh[k]
                 loop.first = loop.turn = 0
                 loop.batch_size = there
             else:
-                take_batch(loop, position, batch, fresh, settings.max_records)
+                take_batch(loop, position, batch, fresh, most)
             if loop.batch_size == there:  # nothing is left: the next fetch goes out now
-                fetch(t + 2 * latency, loop, settings, partition, position, rate, created)
+                work = there * settings.processing_us // 1000
+                sent = t + work if settings.by_partition else t
+                fetch(sent + 2 * latency, loop, settings, partition, position, rate, created)
             if ahead:
                 send_commit(t, loop, position, flight, latency)
             loop.begun = loop.batch_size < there

@@ -29,8 +29,9 @@ RETRY_MS, MOST_MS, RETRIES = 300, 30_000, 5
 BEGINS_MS = 10
 """Until the first fetch of a member that was assigned partitions, at most (as recorded): of those that were
 together, one may leave before the heartbeats of others then, or after them."""
-ALL = 2**40
-"""More records than a fetch brings: it hands out all of it before it fetches again."""
+NEAR_MS = 10
+"""So much earlier than it is due a heartbeat may be sent: records come to the millisecond here, and whether
+one that comes just then brings it would be the same each time."""
 GOES_ON = (REBALANCE_IN_PROGRESS, ILLEGAL_GENERATION, NOT_COORDINATOR)
 """Errors after which it commits, and joins again as who it was (``isRebalancing``)."""
 
@@ -52,7 +53,7 @@ class Client(classic_client.OtherClient):
         self.beaten = self.joined_at = self.clock.now
         self.knows: dict[int, int] = {}
         self.failed = 0
-        self.settings.max_records = ALL
+        self.settings.by_partition = True
         if self.config.commit == "auto":  # when a batch is done, and it waits for the answer
             self.mode = Mode.AFTER
             self.settings.mode, self.settings.commit_interval = self.mode.value, 0
@@ -125,7 +126,16 @@ class Client(classic_client.OtherClient):
 
     def _refresh_old_metadata(self) -> None:
         """They are asked for before a fetch, by every member (``checkForStaleAssignment``)."""
-        if self.phase == JOINED and not self.joining:
+        if self.phase != JOINED or self.joining:
+            return
+        self.advance()
+        loop = self.loop
+        if loop.phase in (Phase.PROCESS, Phase.COMMIT_AFTER) or (
+            loop.phase == Phase.POLL and loop.begun
+        ):
+            at = max(loop.next, self.clock.now + 1)
+            self.clock.at(at, self.in_time, self._refresh_old_metadata)
+        else:
             self.clock.at(
                 self._comes_by(), self.in_time, self.after_round_trip, self._look_at_topics
             )
@@ -148,18 +158,39 @@ class Client(classic_client.OtherClient):
     # ---- joining -------------------------------------------------------------------------------
 
     def _join_prepare(self) -> None:
-        """What is left of its batch is dropped."""
+        """What is left of its batch is dropped, but for the first record of each partition that it has not
+        begun: these are handed out before it hears the same again (``worker.js``)."""
         cancel(self._beat)
         self._block()
-        self._drop_batch()
+        first = self._drop_batch()
+        self.own.position[:] += first
+        wait = -(-int(first.sum()) * self.settings.processing_us // 1000)
+        if wait:
+            self.clock.after(wait, self.in_time, self._batch_dropped)
+        else:
+            self._batch_dropped()
+
+    def _batch_dropped(self) -> None:
         self._commit_before_join()
         self._unblock()
 
-    def _drop_batch(self) -> None:
+    def _drop_batch(self) -> np.ndarray:
+        """Of which partitions it has fetched records and not begun: bool[n]. One that it comes to while a
+        heartbeat is on its way is among them."""
         self.advance()
-        if self.loop.phase == Phase.PROCESS:
-            self.own.position[:] = self.processed()
-            self.loop.phase, self.loop.next, self.loop.fetched = Phase.POLL, self.clock.now, NOT_OUT
+        loop, own, done = self.loop, self.own, self.processed()
+        left = (done < own.position) & (done == own.batch)
+        if loop.begun and loop.phase != Phase.HALTED:
+            left |= self.log.ends(own.partition, loop.fetched) > own.position
+        if loop.phase == Phase.PROCESS or left.any():
+            own.position[:] = done
+            loop.phase, loop.next, loop.fetched = Phase.POLL, self.clock.now, NOT_OUT
+        loop.begun = False
+        return left
+
+    def _send_join(self) -> None:
+        """It asks for the coordinator every time; its commit went to the one that it knew."""
+        self.find_coordinator(super()._send_join)
 
     def _lead(self, members: list[GroupMember], skip_assignment: bool) -> None:
         """It asks for its own topics every time, and deals no others."""
@@ -224,10 +255,19 @@ class Client(classic_client.OtherClient):
         cancel(self._beat)
         if self.alive and self.phase == JOINED and not self.joining:
             due = self.beaten + self.beats_every_ms + self.world.heartbeat_delay()
+            due -= self.world.drawn_ms(NEAR_MS)
             self._beat = self.clock.at(max(due, self.clock.now), self._heartbeat_is_due)
 
     def _heartbeat_is_due(self) -> None:
-        self._beat = self.clock.at(self._comes_by() + self.config.latency_ms, self._heartbeat)
+        """Records that a fetch brings come first: the first of them is done before."""
+        at = self._comes_by()
+        if self.loop.phase == Phase.POLL and self._brings_records():
+            at += -(-self.settings.processing_us // 1000)
+        self._beat = self.clock.at(at + self.config.latency_ms, self._heartbeat)
+
+    def _brings_records(self) -> bool:
+        own = self.own
+        return bool((self.log.ends(own.partition, self.loop.fetched) > own.position).any())
 
     def _heartbeat(self) -> None:
         if not self.alive or self.phase != JOINED or self.joining:
@@ -235,27 +275,31 @@ class Client(classic_client.OtherClient):
         error = self.coordinator.heartbeat(self, self.member_id, self.generation)
         if error is None:  # the next is due at once after one that failed
             self.beaten = self.clock.now + self.config.latency_ms
+            self._fetch_after_answer()
             self._plan_heartbeat()
         else:
             self.coordinator.answer(self, self.heartbeat_failed, error, self.generation)
 
+    def _fetch_after_answer(self) -> None:
+        """The next fetch waits for it: one that takes as long as heartbeats are apart brings one each."""
+        self.advance()
+        loop, late = self.loop, 2 * self.config.latency_ms + self.world.drawn_ms(2)
+        if loop.phase == Phase.POLL and loop.fetched != NOT_OUT:
+            loop.fetched, loop.fetched_at, loop.next = (
+                at + late for at in (loop.fetched, loop.fetched_at, loop.next)
+            )
+
     def heartbeat_failed(self, error: str, generation: int) -> None:
         if generation != self.generation or self.joining:
             return
-        if error == NOT_COORDINATOR:
-            self.find_coordinator(self._hears_of_rebalance)
-            return
         if error in GOES_ON:
-            self._hears_of_rebalance()
+            self.request_rejoin("group is rebalancing")
             return
         if error in UNREACHED:
             self._plan_heartbeat()
             return
         self._error(error)
         self._reset_and_rejoin(error)
-
-    def _hears_of_rebalance(self) -> None:
-        self.request_rejoin("group is rebalancing")
 
     def commit_failed(self, error: str) -> None:
         self.heartbeat_failed(error, self.generation)
