@@ -779,6 +779,18 @@ def of_kafkajs() -> Iterator[Script]:
     ):
         made = with_records(what, strategy, "auto", actions, JOINS + 17_000, who=slow, **how)
         yield waits(made, quick)
+    name, own = f"slow-records.{strategy}", {"processing_ms": 150.0}
+    late, joins = happens.stall(JOINS, "b", for_ms=9_000), happens.join(30_000, Member("d", **own))
+    yield waits(script(
+        name, strategy, members("abc", **own), [late, joins], (8, 8), 40_000, rate=0.7, commit="auto",
+        auto_offset_reset="earliest",
+    ), 2_000)  # fmt: skip
+    name, joins = f"three-brokers.{strategy}", happens.join(JOINS + 2_000, Member("d"))
+    moves = happens.coordinator_moves(26_000)
+    yield waits(script(
+        name, strategy, members("abc"), [joins, moves], (4, 2), 40_000, rate=25, commit="auto",
+        auto_offset_reset="earliest",
+    ), patient)  # fmt: skip
 
 
 def unwatched(strategy: str) -> Iterator[Script]:
@@ -817,6 +829,13 @@ def of_kafka_go() -> Iterator[Script]:
     yield usual("nothing-to-read", strategy, [joins, leaves], lasts_ms=60_000, **idle, **unset)
     yield usual("short-session", strategy, [joins], lasts_ms=50_000, **idle)
     yield led_by("range", strategy, 9_500)  # with the session of who has died of it
+    name = f"sparse-records.{strategy}"
+    grown = happens.add_partitions(JOINS + 300, f"{name}-0", 7)
+    yield waits(script(
+        name, strategy, members("abc"), [grown], (3, 2), 24_000, rate=0.5, commit="auto",
+        auto_offset_reset="earliest", session_timeout_ms=10_000, heartbeat_interval_ms=3_000,
+        metadata_max_age_ms=2_000,
+    ), 2_000)  # fmt: skip
     yield led_by(strategy, "range", 14_000)
 
 
