@@ -125,17 +125,15 @@ def load_timeline() -> None:
 
 
 def by_system(names: Iterable[str]) -> list[list[str]]:
-    """The names by the package of their system, first that with most source below it:
-    it takes longest."""
+    """The names by their system, first that with most source below its strategies: it takes longest."""
     found: dict[str, list[str]] = {}
     sources: dict[str, dict[str, str]] = {}
     for name in names:
-        module = assignors.get(name).assign.__module__
-        package = module.rpartition(".")[0]
-        found.setdefault(package, []).append(name)
-        sources.setdefault(package, {}).update(below(module))
-    size = {package: sum(map(len, texts.values())) for package, texts in sources.items()}
-    return [found[package] for package in sorted(found, key=lambda package: -size[package])]
+        strategy = assignors.get(name)
+        found.setdefault(strategy.system, []).append(name)
+        sources.setdefault(strategy.system, {}).update(below(strategy.assign.__module__))
+    size = {system: sum(map(len, texts.values())) for system, texts in sources.items()}
+    return [found[system] for system in sorted(found, key=lambda system: -size[system])]
 
 
 def timed(names: Iterable[str]) -> list[str]:

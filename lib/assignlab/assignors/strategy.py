@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import partial, update_wrapper
 from typing import Any
 
 import numpy as np
@@ -156,6 +157,20 @@ class Strategy:
     def between(self, since: str, until: str) -> bool:
         """Whether all releases that it describes lie between these two, ends included."""
         return version(since) <= version(self.first) and version(self.last) <= version(until)
+
+
+class ByRules(partial[Assignment]):
+    """What a strategy does whose ``steps`` another one has: these by other rules, such as a release's."""
+
+    def __init__(self, steps: Callable[..., Assignment], **rules: Any):
+        update_wrapper(self, steps)
+
+    def __eq__(self, other):
+        same = isinstance(other, ByRules) and self.func == other.func
+        return same and self.keywords == other.keywords
+
+    def __hash__(self):
+        return hash(self.func)
 
 
 def _sorted(assignment: Assignment) -> tuple[np.ndarray, np.ndarray]:

@@ -29,19 +29,12 @@ from dataclasses import replace
 
 from assignlab.assignors.kafka import sticky
 from assignlab.assignors.kafka.parts.claims import shape_of
-from assignlab.assignors.kafka.sticky import assign_sticky
 from assignlab.assignors.parts.sorted_lists import by_topic_and_partition
+from assignlab.assignors.strategy import ByRules
 from assignlab.group.assignment import Assignment
 from assignlab.group.model import Group
 
-
-def assign(group: Group) -> Assignment:
-    """As ``sticky``, without the partitions that another member must first give up.
-
-    Raises :class:`~assignlab.errors.OriginalError` where the original throws. Notes
-    ``nondeterministic`` where a crowded hash bin, which Java may walk otherwise, decided.
-    """
-    return assign_sticky(group, cooperative=True)
+assign = ByRules(sticky.assign, cooperative=True)
 
 
 def reclaim(group: Group, assignment: Assignment) -> Assignment:

@@ -23,14 +23,18 @@ from assignlab.group.model import ABSENT, Group
 
 
 def assign(group: Group) -> Assignment:
-    """The eager assignment without the partitions that must first be revoked.
+    """As ``sticky@2.4``, without the partitions that must first be revoked.
 
     Raises :class:`~assignlab.errors.OriginalError` where the original throws or never ends. Notes
     ``nondeterministic`` where it orders partitions by identity hash codes.
     """
+    return sticky_2_3.assign(without_generations(group), cooperative=True, new_first=True)
+
+
+def without_generations(group: Group) -> Group:
+    """The same group, whose claims are of no generation."""
     absent = np.full(len(group.members), ABSENT)
-    claims = replace(group.claims, generation=absent)
-    return sticky_2_3.assign_sticky(group, claims, cooperative=True, new_first=True)
+    return group.with_claims(replace(group.claims, generation=absent))
 
 
 def reclaim(group: Group, assignment: Assignment) -> Assignment:

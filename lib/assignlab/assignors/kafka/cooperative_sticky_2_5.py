@@ -14,12 +14,10 @@ Both A and B keep what both claim:
 
 from dataclasses import replace
 
-import numpy as np
-
 from assignlab.assignors.kafka import cooperative_sticky_2_4, sticky_2_5
-from assignlab.assignors.kafka.sticky_2_5 import RELEASE, assign_sticky
+from assignlab.assignors.kafka.cooperative_sticky_2_4 import without_generations
 from assignlab.group.assignment import Assignment
-from assignlab.group.model import ABSENT, Group
+from assignlab.group.model import Group
 
 
 def assign(group: Group) -> Assignment:
@@ -28,9 +26,7 @@ def assign(group: Group) -> Assignment:
     Raises :class:`~assignlab.errors.OriginalError` where the original throws. Notes
     ``nondeterministic`` where it orders partitions by identity hash codes.
     """
-    claims = group.claims
-    ungenerated = replace(claims, generation=np.full(claims.generation.size, ABSENT))
-    return assign_sticky(group.with_claims(ungenerated), cooperative=True, release=RELEASE)
+    return sticky_2_5.assign(without_generations(group), cooperative=True)
 
 
 STRATEGY = replace(

@@ -15,20 +15,9 @@ older than all others.
 from dataclasses import replace
 
 from assignlab.assignors.kafka import cooperative_sticky, sticky_2_5
-from assignlab.assignors.kafka.sticky_2_5 import assign_sticky
-from assignlab.assignors.kafka.sticky_2_8 import RELEASE
-from assignlab.group.assignment import Assignment
-from assignlab.group.model import Group
+from assignlab.assignors.strategy import ByRules
 
-
-def assign(group: Group) -> Assignment:
-    """As ``cooperative-sticky``, by the rules of 2.8.
-
-    Raises :class:`~assignlab.errors.OriginalError` where the original throws. Notes
-    ``nondeterministic`` where it orders partitions by identity hash codes.
-    """
-    return assign_sticky(group, cooperative=True, release=RELEASE)
-
+assign = ByRules(sticky_2_5.assign, cooperative=True, release=20801)
 
 STRATEGY = replace(
     cooperative_sticky.STRATEGY,

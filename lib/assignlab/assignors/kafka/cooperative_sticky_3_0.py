@@ -14,21 +14,10 @@ in the newest generation stays without an owner for one round.
 
 from dataclasses import replace
 
-from assignlab.assignors.kafka import cooperative_sticky
-from assignlab.assignors.kafka.sticky import PROMISES, assign_sticky
-from assignlab.assignors.kafka.sticky_3_0 import RELEASE
-from assignlab.group.assignment import Assignment
-from assignlab.group.model import Group
+from assignlab.assignors.kafka import cooperative_sticky, sticky
+from assignlab.assignors.strategy import ByRules
 
-
-def assign(group: Group) -> Assignment:
-    """As ``cooperative-sticky``, by the rules of 3.0.
-
-    Raises :class:`~assignlab.errors.OriginalError` where the original throws. Notes
-    ``nondeterministic`` where a crowded hash bin, which Java may walk otherwise, decided.
-    """
-    return assign_sticky(group, cooperative=True, release=RELEASE)
-
+assign = ByRules(sticky.assign, cooperative=True, release=30000)
 
 STRATEGY = replace(
     cooperative_sticky.STRATEGY,
@@ -39,6 +28,6 @@ STRATEGY = replace(
     look=("purple", "P", "dashed"),
     member_fields=("owned", "generation", "instance"),
     generations=("generation",),
-    promises=PROMISES,
+    promises=sticky.PROMISES,
     assign=assign,
 )

@@ -16,21 +16,10 @@ client sends no other. Of three claimants two may keep a partition, as in ``stic
 
 from dataclasses import replace
 
-from assignlab.assignors.kafka import cooperative_sticky
-from assignlab.assignors.kafka.sticky import PROMISES, assign_sticky
-from assignlab.assignors.kafka.sticky_3_4 import RELEASE
-from assignlab.group.assignment import Assignment
-from assignlab.group.model import Group
+from assignlab.assignors.kafka import cooperative_sticky, sticky
+from assignlab.assignors.strategy import ByRules
 
-
-def assign(group: Group) -> Assignment:
-    """As ``cooperative-sticky``, by the rules of 3.4.
-
-    Raises :class:`~assignlab.errors.OriginalError` where the original throws. Notes
-    ``nondeterministic`` where a crowded hash bin, which Java may walk otherwise, decided.
-    """
-    return assign_sticky(group, cooperative=True, release=RELEASE)
-
+assign = ByRules(sticky.assign, cooperative=True, release=30401)
 
 STRATEGY = replace(
     cooperative_sticky.STRATEGY,
@@ -39,6 +28,6 @@ STRATEGY = replace(
     last="3.4.1",
     original="kafka-clients:3.4.1",
     look=("purple", "X", "dashed"),
-    promises=(*PROMISES, "eager_less_held_back"),
+    promises=(*sticky.PROMISES, "eager_less_held_back"),
     assign=assign,
 )

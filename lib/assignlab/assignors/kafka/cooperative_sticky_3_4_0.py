@@ -16,22 +16,10 @@ client sends no other. It stood for one release; 3.4.1 lets older generations cl
 
 from dataclasses import replace
 
-from assignlab.assignors.kafka import cooperative_sticky
-from assignlab.assignors.kafka.sticky import PROMISES, assign_sticky
-from assignlab.group.assignment import Assignment
-from assignlab.group.model import Group
+from assignlab.assignors.kafka import cooperative_sticky, sticky
+from assignlab.assignors.strategy import ByRules
 
-RELEASE = 30400
-
-
-def assign(group: Group) -> Assignment:
-    """As ``cooperative-sticky``, by the rules of 3.4.0.
-
-    Raises :class:`~assignlab.errors.OriginalError` where the original throws. Notes
-    ``nondeterministic`` where a crowded hash bin, which Java may walk otherwise, decided.
-    """
-    return assign_sticky(group, cooperative=True, release=RELEASE)
-
+assign = ByRules(sticky.assign, cooperative=True, release=30400)
 
 STRATEGY = replace(
     cooperative_sticky.STRATEGY,
@@ -40,6 +28,6 @@ STRATEGY = replace(
     last="3.4.0",
     original="kafka-clients:3.4.0",
     look=("purple", "<", "dashed"),
-    promises=PROMISES,
+    promises=sticky.PROMISES,
     assign=assign,
 )

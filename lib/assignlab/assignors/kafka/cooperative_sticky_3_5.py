@@ -19,21 +19,10 @@ A must give up t-2, which has no replica in its rack, and B is given it in the s
 
 from dataclasses import replace
 
-from assignlab.assignors.kafka import cooperative_sticky
-from assignlab.assignors.kafka.sticky import PROMISES, assign_sticky
-from assignlab.assignors.kafka.sticky_3_5 import RELEASE
-from assignlab.group.assignment import Assignment
-from assignlab.group.model import Group
+from assignlab.assignors.kafka import cooperative_sticky, sticky
+from assignlab.assignors.strategy import ByRules
 
-
-def assign(group: Group) -> Assignment:
-    """As ``cooperative-sticky``, by the rules of 3.5.
-
-    Raises :class:`~assignlab.errors.OriginalError` where the original throws. Notes
-    ``nondeterministic`` where a crowded hash bin, which Java may walk otherwise, decided.
-    """
-    return assign_sticky(group, cooperative=True, release=RELEASE)
-
+assign = ByRules(sticky.assign, cooperative=True, release=30502)
 
 STRATEGY = replace(
     cooperative_sticky.STRATEGY,
@@ -42,6 +31,6 @@ STRATEGY = replace(
     last="3.7.0",
     original="kafka-clients:3.5.2",
     look=("purple", "h", "dashed"),
-    promises=(*PROMISES, "eager_less_held_back"),
+    promises=(*sticky.PROMISES, "eager_less_held_back"),
     assign=assign,
 )

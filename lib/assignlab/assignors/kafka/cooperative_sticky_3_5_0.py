@@ -12,21 +12,10 @@ The rule is that of ``sticky@3.5.0``, in rounds as in ``cooperative-sticky``.
 
 from dataclasses import replace
 
-from assignlab.assignors.kafka import cooperative_sticky
-from assignlab.assignors.kafka.sticky import PROMISES, assign_sticky
-from assignlab.assignors.kafka.sticky_3_5_0 import RELEASE
-from assignlab.group.assignment import Assignment
-from assignlab.group.model import Group
+from assignlab.assignors.kafka import cooperative_sticky, sticky
+from assignlab.assignors.strategy import ByRules
 
-
-def assign(group: Group) -> Assignment:
-    """As ``cooperative-sticky``, by the rules of 3.5.0.
-
-    Raises :class:`~assignlab.errors.OriginalError` where the original throws. Notes
-    ``nondeterministic`` where a crowded hash bin, which Java may walk otherwise, decided.
-    """
-    return assign_sticky(group, cooperative=True, release=RELEASE)
-
+assign = ByRules(sticky.assign, cooperative=True, release=30500)
 
 STRATEGY = replace(
     cooperative_sticky.STRATEGY,
@@ -35,6 +24,6 @@ STRATEGY = replace(
     last="3.5.1",
     original="kafka-clients:3.5.1",
     look=("purple", "*", "dashed"),
-    promises=(*PROMISES, "eager_less_held_back"),
+    promises=(*sticky.PROMISES, "eager_less_held_back"),
     assign=assign,
 )

@@ -32,11 +32,13 @@ from assignlab.group.assignment import Assignment
 from assignlab.group.model import Group
 
 
-def assign(group: Group) -> Assignment:
-    """Cut every topic into one range per subscriber."""
-    topics = group.prepared(orders.subscribed_by_hash)
-    crowds = orders.as_often_as_named(group, *group.prepared(orders.crowds_by_id))
-    return assign_ranges(group, topics, *crowds)
+def assign(group: Group, walk=orders.subscribed_by_hash, crowds=orders.crowds_by_id) -> Assignment:
+    """Cut every topic into one range per subscriber.
+
+    ``walk``, ``crowds``: the orders of topics and of their subscribers, which later releases change.
+    """
+    often = orders.as_often_as_named(group, *group.prepared(crowds))
+    return assign_ranges(group, group.prepared(walk), *often)
 
 
 STRATEGY = replace(

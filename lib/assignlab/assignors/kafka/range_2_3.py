@@ -13,27 +13,12 @@ list is another one where two topics share a slot of the HashMap: ``put`` append
 
 from dataclasses import replace
 
-import numpy as np
-
 from assignlab.assignors.kafka import range as newest
+from assignlab.assignors.kafka import range_2_0
 from assignlab.assignors.parts import orders
-from assignlab.assignors.parts.ranges import assign_ranges
-from assignlab.group.assignment import Assignment
-from assignlab.group.model import Group
+from assignlab.assignors.strategy import ByRules
 
-
-def assign(group: Group) -> Assignment:
-    """Cut every topic into one range per subscriber, subscribers by member id."""
-    return assign_in_newest_first_order(group, *group.prepared(orders.crowds_by_id))
-
-
-def assign_in_newest_first_order(
-    group: Group, spans: np.ndarray, subscribers: np.ndarray
-) -> Assignment:
-    """Topic t goes to ``subscribers[spans[t, 0]:spans[t, 1]]``, in that order."""
-    topics = group.prepared(orders.subscribed_newest_first)
-    return assign_ranges(group, topics, *orders.as_often_as_named(group, spans, subscribers))
-
+assign = ByRules(range_2_0.assign, walk=orders.subscribed_newest_first)
 
 STRATEGY = replace(
     newest.STRATEGY,

@@ -14,16 +14,13 @@ and topics are cut one by one.
 from dataclasses import replace
 
 from assignlab.assignors.kafka import range as newest
-from assignlab.assignors.kafka.range_2_3 import assign_in_newest_first_order
+from assignlab.assignors.kafka import range_2_0
 from assignlab.assignors.parts import orders
-from assignlab.group.assignment import Assignment
-from assignlab.group.model import Group
+from assignlab.assignors.strategy import ByRules
 
-
-def assign(group: Group) -> Assignment:
-    """Cut every topic into one range per subscriber, static members first."""
-    return assign_in_newest_first_order(group, *group.prepared(orders.crowds_by_info))
-
+assign = ByRules(
+    range_2_0.assign, walk=orders.subscribed_newest_first, crowds=orders.crowds_by_info
+)
 
 STRATEGY = replace(
     newest.STRATEGY,

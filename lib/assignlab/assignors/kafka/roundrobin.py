@@ -22,20 +22,21 @@ It is not sticky: one member more or less reshuffles nearly everything. Without 
 """
 
 from assignlab.assignors.parts import orders
-from assignlab.assignors.parts.dealing import deal, refuse_empty_circle
+from assignlab.assignors.parts.dealing import deal
 from assignlab.assignors.strategy import Strategy
+from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment
 from assignlab.group.model import Group
 
 
-def assign(group: Group) -> Assignment:
+def assign(group: Group, circle=orders.members_by_info) -> Assignment:
     """Deal the sorted partitions around the circle of members.
 
     Raises :class:`~assignlab.errors.OriginalError` without members.
     """
-    refuse_empty_circle(group)
-    topics = group.prepared(orders.topics_by_name)
-    return deal(group, topics, group.prepared(orders.members_by_info))
+    if len(group.members) == 0:
+        raise OriginalError("IllegalArgumentException", "the circle of members is empty")
+    return deal(group, group.prepared(orders.topics_by_name), group.prepared(circle))
 
 
 STRATEGY = Strategy(

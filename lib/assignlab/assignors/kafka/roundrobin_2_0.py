@@ -13,20 +13,10 @@ a group.instance.id is not known yet, so after a restart with new ids the circle
 from dataclasses import replace
 
 from assignlab.assignors.kafka import roundrobin
-from assignlab.assignors.parts import orders
-from assignlab.assignors.parts.dealing import deal, refuse_empty_circle
-from assignlab.group.assignment import Assignment
-from assignlab.group.model import Group
+from assignlab.assignors.parts.orders import members_by_id
+from assignlab.assignors.strategy import ByRules
 
-
-def assign(group: Group) -> Assignment:
-    """Deal the sorted partitions around the circle of member ids.
-
-    Raises :class:`~assignlab.errors.OriginalError` without members.
-    """
-    refuse_empty_circle(group)
-    return deal(group, group.prepared(orders.topics_by_name), orders.members_by_id(group))
-
+assign = ByRules(roundrobin.assign, circle=members_by_id)
 
 STRATEGY = replace(
     roundrobin.STRATEGY,

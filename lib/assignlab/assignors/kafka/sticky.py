@@ -76,19 +76,15 @@ from assignlab.group.assignment import Assignment
 from assignlab.group.model import ABSENT, Group
 
 
-def assign(group: Group) -> Assignment:
+def assign(group: Group, cooperative: bool = False, release: int = LATEST) -> Assignment:
     """Settle the claims, then keep and deal, or keep, assign and balance.
+
+    So do both sticky assignors since 3.0. ``cooperative``: without the partitions that another
+    member must first give up; ``release``: whose rules, see
+    :mod:`assignlab.assignors.kafka.parts.releases`.
 
     Raises :class:`~assignlab.errors.OriginalError` where the original throws or never ends. Notes
     ``nondeterministic`` where a crowded hash bin, which Java may walk otherwise, decided.
-    """
-    return assign_sticky(group, cooperative=False)
-
-
-def assign_sticky(group: Group, cooperative: bool, release: int = LATEST) -> Assignment:
-    """The assignment of both sticky assignors since 3.0; ``cooperative``: as adjusted for that.
-
-    ``release``: whose behaviour, see :mod:`assignlab.assignors.kafka.parts.releases`.
     """
     if len(group.members) == 0:
         raise OriginalError("ArithmeticException", "partitions are divided by no members")

@@ -49,7 +49,7 @@ from assignlab.assignors.parts.slices import copy_into, taken
 from assignlab.compiled import inner, njit
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment, partition_of, topic_of
-from assignlab.group.model import ABSENT, Claims, Group
+from assignlab.group.model import ABSENT, Group
 from assignlab.jvm.hash_map import walk_map
 
 GONE = 2
@@ -57,27 +57,22 @@ GONE = 2
 NOT_ASKED = NO_MEMBERS, NO_MEMBERS
 
 
-def assign(group: Group) -> Assignment:
-    """Settle rival claims, sort the partitions, balance.
-
-    Raises :class:`~assignlab.errors.OriginalError` where the original throws. Notes
-    ``nondeterministic`` where it orders partitions by identity hash codes.
-    """
-    return assign_sticky(group, group.claims)
-
-
-def assign_sticky(
-    group: Group, claims: Claims, by_lists=True, cooperative=False, new_first=False
+def assign(
+    group: Group, by_lists: bool = True, cooperative: bool = False, new_first: bool = False
 ) -> Assignment:
-    """The assignment of both sticky assignors from 2.3 to 2.8, with these claims.
+    """Settle rival claims, sort the partitions, balance: both sticky assignors from 2.3 to 2.8.
 
-    ``by_lists``: until 2.4, whether equal subscriptions are sorted list by list; ``cooperative``:
-    without the partitions that must first be revoked; ``new_first``: since 2.4, new partitions are
-    tried first where nothing had to be revoked.
+    ``by_lists``: until 2.4, equal subscriptions are sorted list by list; ``cooperative``: without
+    the partitions that must first be revoked; ``new_first``: since 2.4, new partitions are tried
+    first where nothing had to be revoked.
+
+    Raises :class:`~assignlab.errors.OriginalError` where the original throws or never ends. Notes
+    ``nondeterministic`` where it orders partitions by identity hash codes.
     """
     if len(group.members) == 0:
         raise OriginalError("NoSuchElementException", "the group has no members")
     packed, may, keys_certain = group.prepared(potential)
+    claims = group.claims
     read = claims.offsets, claims.codes, claims.generation
     way = by_lists, cooperative, new_first
     answer = build(packed, may, read, NOT_ASKED, *way)

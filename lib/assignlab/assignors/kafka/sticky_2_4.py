@@ -27,18 +27,9 @@ moving was in vain.
 from dataclasses import replace
 
 from assignlab.assignors.kafka import sticky_2_3
-from assignlab.group.assignment import Assignment
-from assignlab.group.model import Group
+from assignlab.assignors.strategy import ByRules
 
-
-def assign(group: Group) -> Assignment:
-    """Settle rival claims, sort the partitions, balance, new partitions first.
-
-    Raises :class:`~assignlab.errors.OriginalError` where the original throws. Notes
-    ``nondeterministic`` where it orders partitions by identity hash codes.
-    """
-    return sticky_2_3.assign_sticky(group, group.claims, new_first=True)
-
+assign = ByRules(sticky_2_3.assign, new_first=True)
 
 STRATEGY = replace(
     sticky_2_3.STRATEGY,

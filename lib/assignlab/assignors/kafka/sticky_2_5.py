@@ -48,22 +48,15 @@ from assignlab.assignors.parts.rival_claims import DEFAULT_GENERATION
 from assignlab.group.assignment import Assignment
 from assignlab.group.model import ABSENT, Claims, Group
 
-RELEASE = 20501
 
-
-def assign(group: Group) -> Assignment:
+def assign(group: Group, cooperative: bool = False, release: int = 20501) -> Assignment:
     """Keep, fill and steal, or read the claims that are left, sort and balance.
+
+    So do both sticky assignors from 2.5 to 2.8. ``cooperative``, ``release``: see
+    :func:`assignlab.assignors.kafka.sticky.assign`.
 
     Raises :class:`~assignlab.errors.OriginalError` where the original throws. Notes
     ``nondeterministic`` where it orders partitions by identity hash codes.
-    """
-    return assign_sticky(group, cooperative=False, release=RELEASE)
-
-
-def assign_sticky(group: Group, cooperative: bool, release: int) -> Assignment:
-    """The assignment of both sticky assignors from 2.5 to 2.8; ``cooperative``: adjusted for that.
-
-    ``release``: whose behaviour, see :mod:`assignlab.assignors.kafka.parts.releases`.
     """
     if len(group.members) == 0:
         return Assignment.from_lists([])
@@ -71,10 +64,8 @@ def assign_sticky(group: Group, cooperative: bool, release: int) -> Assignment:
         known = (group.prepared(packed_shape),)
         _, offsets, codes = sticky.run(constrained, group, known, cooperative, release)
         return Assignment(offsets, codes)
-    left = claims_left_to_read(group, cooperative)
-    return sticky_2_3.assign_sticky(
-        group, left, by_lists=False, cooperative=cooperative, new_first=True
-    )
+    left = group.with_claims(claims_left_to_read(group, cooperative))
+    return sticky_2_3.assign(left, by_lists=False, cooperative=cooperative, new_first=True)
 
 
 def claims_left_to_read(group: Group, cooperative: bool) -> Claims:

@@ -15,20 +15,9 @@ several members of the newest generation claim is taken from all of them and giv
 from dataclasses import replace
 
 from assignlab.assignors.kafka import sticky_2_5
-from assignlab.group.assignment import Assignment
-from assignlab.group.model import Group
+from assignlab.assignors.strategy import ByRules
 
-RELEASE = 20801
-
-
-def assign(group: Group) -> Assignment:
-    """As ``sticky@2.5``, by the rules of 2.8.
-
-    Raises :class:`~assignlab.errors.OriginalError` where the original throws. Notes
-    ``nondeterministic`` where it orders partitions by identity hash codes.
-    """
-    return sticky_2_5.assign_sticky(group, cooperative=False, release=RELEASE)
-
+assign = ByRules(sticky_2_5.assign, release=20801)
 
 STRATEGY = replace(
     sticky_2_5.STRATEGY,

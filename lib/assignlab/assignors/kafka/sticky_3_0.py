@@ -27,20 +27,9 @@ A has been in generation 2 and got nothing there, B was last in generation 1:
 from dataclasses import replace
 
 from assignlab.assignors.kafka import sticky
-from assignlab.group.assignment import Assignment
-from assignlab.group.model import Group
+from assignlab.assignors.strategy import ByRules
 
-RELEASE = 30000
-
-
-def assign(group: Group) -> Assignment:
-    """As ``sticky``, by the rules of 3.0.
-
-    Raises :class:`~assignlab.errors.OriginalError` where the original throws. Notes
-    ``nondeterministic`` where a crowded hash bin, which Java may walk otherwise, decided.
-    """
-    return sticky.assign_sticky(group, cooperative=False, release=RELEASE)
-
+assign = ByRules(sticky.assign, release=30000)
 
 STRATEGY = replace(
     sticky.STRATEGY,

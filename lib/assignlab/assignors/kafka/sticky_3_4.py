@@ -23,20 +23,9 @@ generation 1: it loses against A, and C wins against it.
 from dataclasses import replace
 
 from assignlab.assignors.kafka import sticky
-from assignlab.group.assignment import Assignment
-from assignlab.group.model import Group
+from assignlab.assignors.strategy import ByRules
 
-RELEASE = 30401
-
-
-def assign(group: Group) -> Assignment:
-    """As ``sticky``, by the rules of 3.4.
-
-    Raises :class:`~assignlab.errors.OriginalError` where the original throws. Notes
-    ``nondeterministic`` where a crowded hash bin, which Java may walk otherwise, decided.
-    """
-    return sticky.assign_sticky(group, cooperative=False, release=RELEASE)
-
+assign = ByRules(sticky.assign, release=30401)
 
 STRATEGY = replace(
     sticky.STRATEGY,

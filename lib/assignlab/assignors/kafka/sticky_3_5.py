@@ -21,20 +21,9 @@ A has five partitions of six and must give up two: the last two that it claims.
 from dataclasses import replace
 
 from assignlab.assignors.kafka import sticky
-from assignlab.group.assignment import Assignment
-from assignlab.group.model import Group
+from assignlab.assignors.strategy import ByRules
 
-RELEASE = 30502
-
-
-def assign(group: Group) -> Assignment:
-    """As ``sticky``, by the rules of 3.5.
-
-    Raises :class:`~assignlab.errors.OriginalError` where the original throws. Notes
-    ``nondeterministic`` where a crowded hash bin, which Java may walk otherwise, decided.
-    """
-    return sticky.assign_sticky(group, cooperative=False, release=RELEASE)
-
+assign = ByRules(sticky.assign, release=30502)
 
 STRATEGY = replace(
     sticky.STRATEGY,

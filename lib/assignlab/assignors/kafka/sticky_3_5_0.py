@@ -14,20 +14,9 @@ three claimants two may keep a partition, and a difference of one partition coun
 from dataclasses import replace
 
 from assignlab.assignors.kafka import sticky
-from assignlab.group.assignment import Assignment
-from assignlab.group.model import Group
+from assignlab.assignors.strategy import ByRules
 
-RELEASE = 30500
-
-
-def assign(group: Group) -> Assignment:
-    """As ``sticky``, by the rules of 3.5.0.
-
-    Raises :class:`~assignlab.errors.OriginalError` where the original throws. Notes
-    ``nondeterministic`` where a crowded hash bin, which Java may walk otherwise, decided.
-    """
-    return sticky.assign_sticky(group, cooperative=False, release=RELEASE)
-
+assign = ByRules(sticky.assign, release=30500)
 
 STRATEGY = replace(
     sticky.STRATEGY,

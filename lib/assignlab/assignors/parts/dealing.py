@@ -4,15 +4,8 @@ import numpy as np
 
 from assignlab.assignors.parts.partitions import codes_of
 from assignlab.compiled import leaf, njit
-from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment, by_member, code, topic_of
 from assignlab.group.model import Group, subscriptions_by_topic
-
-
-def refuse_empty_circle(group: Group) -> None:
-    """Without members the original has no circle to begin with: raises :class:`OriginalError`."""
-    if len(group.members) == 0:
-        raise OriginalError("IllegalArgumentException", "the circle of members is empty")
 
 
 def deal(group: Group, topics: np.ndarray, circle: np.ndarray) -> Assignment:
