@@ -68,11 +68,8 @@ def law(subject: Subject) -> str:
 
 
 def _per_topic(subject: Subject, own: Strategy, gap: int, idle: int, uneven: int) -> str:
-    name, favoured = own.name, "some members"
-    if FROM_THE_FIRST & {*own.promises}:
-        favoured = "the same first members"
-    if own.base == "kafka-go-range":
-        favoured = "the last member, but never the first,"
+    name, from_the_first = own.name, FROM_THE_FIRST & {*own.promises}
+    favoured = own.favours or ("the same first members" if from_the_first else "some members")
     topics = len(subject.topics)
     nothing = f" ({idle} {'has' if idle == 1 else 'have'} nothing)" if idle else ""
     if gap > uneven:

@@ -48,6 +48,8 @@ class Strategy:
 
     ``promises``: names of checks in :mod:`assignlab.proof.promises`, beyond what every strategy
     promises. ``exceptions``: by name of one of ``COMMON_CHECKS``, why that does not hold here.
+    ``favours``: who gets one more of a topic that does not divide evenly, where ``promises`` let one
+    take it for another.
 
     ``member_fields``: what members of its groups may have in a group document beside id and topics;
     in a group of mixed clients that is more than its own clients send. ``generations``: which
@@ -80,6 +82,7 @@ class Strategy:
     reads_weights: bool = False
     promises: tuple[str, ...] = ()
     exceptions: Mapping[str, str] = field(default_factory=dict, hash=False)
+    favours: str = ""
     member_fields: tuple[str, ...] = ()
     generations: tuple[str, ...] = ()
     broker: str = ""

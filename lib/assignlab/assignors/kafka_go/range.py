@@ -21,8 +21,10 @@ The comment above the original says C0: [0, 1, 2] and C1: [3, 4] for this group:
 An assignment is a Go map: topics have no order in it, and stand here by name.
 """
 
+from dataclasses import replace
+
 from assignlab.assignors.kafka_go.parts.by_topic import hand_out, partitions
-from assignlab.assignors.strategy import Strategy
+from assignlab.assignors.kafka_go.roundrobin import STRATEGY as ROUNDROBIN
 from assignlab.group.assignment import Assignment
 from assignlab.group.model import Group
 
@@ -34,15 +36,12 @@ def assign(group: Group) -> Assignment:
     return hand_out(group, known, turn)
 
 
-STRATEGY = Strategy(
+STRATEGY = replace(
+    ROUNDROBIN,
     name="kafka-go-range",
-    system="kafka-go",
-    protocol="eager",
     source="github.com/segmentio/kafka-go.RangeGroupBalancer",
-    first="0.2.0",
-    original="kafka-go:0.4.51",
-    client_id="*(github.com/segmentio/kafka-go)-",
     look=("black", "^", "dash dot dot"),
     promises=("contiguous", "even_topics", "cut_alike"),
+    favours="the last member, but never the first,",
     assign=assign,
 )

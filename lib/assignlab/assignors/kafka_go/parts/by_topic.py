@@ -31,15 +31,9 @@ def partitions(group: Group) -> Partitions:
     codes = subscribed(group)
     topic = topic_of(codes)
     spans, subscribers = as_often_as_named(group, *group.prepared(crowds_by_id))
-    begins, ends = spans.T
-    return Partitions(
-        codes,
-        partition_of(codes),
-        group.topics.partitions[topic],
-        begins[topic],
-        (ends - begins)[topic],
-        subscribers,
-    )
+    begins, ends = spans[topic].T
+    counts = group.topics.partitions[topic]
+    return Partitions(codes, partition_of(codes), counts, begins, ends - begins, subscribers)
 
 
 def hand_out(group: Group, known: Partitions, turn: np.ndarray) -> Assignment:
