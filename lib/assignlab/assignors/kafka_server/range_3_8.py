@@ -21,7 +21,6 @@ A partition that two members claim may stay with both. The result is a set.
 """
 
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -42,47 +41,34 @@ def assign(group: Group) -> Assignment:
     if len(group.members) == 0:
         raise OriginalError("NoSuchElementException", "the group has no members")
     group = sets.as_told(group, orders.members_by_hash)
-    known = group.prepared(subscribed_topics)
-    if known.topics.size == 0:
+    topics, *known = group.prepared(subscribed_topics)
+    if topics.size == 0:
         return sets.nothing(group)
     held = group.of_claims(sets.held)
-    owners, codes = assign_topics(*known, held.offsets, held.codes)
+    owners, codes = assign_topics(topics, *known, held.offsets, held.codes)
     return Assignment(*by_member(owners, codes, len(group.members)))
 
 
-class Subscribed(NamedTuple):
-    """``topics``: int64[n], those that exist and have subscribers, ascending; ``partitions``: of all.
-
-    ``order``: members by hash; ``spans``, ``subscribers``: :func:`orders.crowds` in that order;
-    ``subscription``: of every member; ``subscribed``: bool[subscriptions, topics], whether it names
-    a topic.
-    """
-
-    topics: np.ndarray
-    partitions: np.ndarray
-    order: np.ndarray
-    spans: np.ndarray
-    subscribers: np.ndarray
-    subscription: np.ndarray
-    subscribed: np.ndarray
-
-
-def subscribed_topics(group: Group) -> Subscribed:
-    """The topics of a group, and by whom they are subscribed."""
+def subscribed_topics(group: Group) -> tuple[np.ndarray, ...]:
+    """The topics of a group, and by whom they are subscribed, as :func:`assign_topics` takes it."""
     partitions, order = group.topics.partitions, group.prepared(orders.members_by_hash)
     spans, subscribers = orders.crowds(group, order)
     topics = np.flatnonzero((spans[:, 0] < spans[:, 1]) & (partitions != NO_METADATA))
     subscribed = group.prepared(subscriptions_by_topic)
-    return Subscribed(
-        topics, partitions, order, spans, subscribers, group.members.subscription, subscribed
-    )
+    of_members = spans, subscribers, group.members.subscription, subscribed
+    return topics, partitions, order, *of_members
 
 
 @njit
 def assign_topics(
     topics, partitions, order, spans, subscribers, subscription, subscribed, offsets, codes
 ):
-    """(owners, codes) of the result, topic by topic; see :class:`Subscribed`.
+    """(owners, codes) of the result, topic by topic.
+
+    ``topics``: int64[n], those that exist and have subscribers, ascending; ``partitions``: of all;
+    ``order``: members by hash; ``spans``, ``subscribers``: :func:`orders.crowds` in that order;
+    ``subscription``: of every member; ``subscribed``: bool[subscriptions, topics], whether it names
+    a topic.
 
     Members are walked only as far as there is something to give: most topics have fewer partitions
     than subscribers.

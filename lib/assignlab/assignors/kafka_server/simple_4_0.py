@@ -24,11 +24,6 @@ from assignlab.assignors.parts.slices import copy_into
 from assignlab.compiled import njit
 from assignlab.group.assignment import Assignment, code
 from assignlab.group.model import Group, subscriptions_by_topic
-from assignlab.jvm.hash_map import NOTHING
-
-MANY = 2**19
-"""From so many codes on (4 MB) numpy makes room for them: unlike compiled code it asks Linux for
-huge pages, which are filled faster."""
 
 
 def assign(group: Group) -> Assignment:
@@ -40,21 +35,19 @@ def assign(group: Group) -> Assignment:
 def everything(group: Group) -> tuple[np.ndarray, np.ndarray]:
     """(offsets, codes) of the assignment, which depend on topics and subscriptions only."""
     group = sets.as_told(group, orders.members_by_hash)
-    known = (
-        group.members.subscription, group.prepared(subscriptions_by_topic), group.topics.partitions
-    )  # fmt: skip
-    offsets, codes = all_of_each(*known, NOTHING)
-    if codes.size < offsets[-1]:
-        offsets, codes = all_of_each(*known, np.empty(offsets[-1], dtype=np.int64))
+    subscription, partitions = group.members.subscription, group.topics.partitions
+    subscribed = group.prepared(subscriptions_by_topic)
+    offsets = begins(subscription, subscribed, partitions)
+    # Of 4 MB and more numpy asks for huge pages, unlike compiled code: these are filled faster.
+    codes = np.empty(offsets[-1], dtype=np.int64)
+    fill(codes, offsets, subscription, subscribed, partitions)
     return offsets, codes
 
 
 @njit
-def all_of_each(subscription, subscribed, partitions, room):
-    """(offsets, codes) of all members; ``subscribed``: bool[subscriptions, topics]; ``room``: for
-    the codes, which are left out if there are ``MANY`` and no room for them."""
-    sizes = np.zeros(subscribed.shape[0], dtype=np.int64)
-    made = np.full(subscribed.shape[0], -1, dtype=np.int64)  # where such a list stands already
+def begins(subscription, subscribed, partitions):
+    """Where the members' lists begin; ``subscribed``: bool[subscriptions, topics]."""
+    sizes = np.zeros(len(subscribed), dtype=np.int64)
     for s in range(sizes.size):
         for t in range(partitions.size):
             if subscribed[s, t]:
@@ -62,23 +55,24 @@ def all_of_each(subscription, subscribed, partitions, room):
     offsets = np.zeros(subscription.size + 1, dtype=np.int64)
     for m in range(subscription.size):
         offsets[m + 1] = offsets[m] + sizes[subscription[m]]
-    codes = room
-    if room.size < offsets[-1]:
-        if offsets[-1] >= MANY:
-            return offsets, codes
-        codes = np.empty(offsets[-1], dtype=np.int64)
+    return offsets
+
+
+@njit
+def fill(codes, offsets, subscription, subscribed, partitions):
+    """Write the lists, one that is there already copied."""
+    first = np.full(subscribed.shape[0], -1, dtype=np.int64)  # that has such a list
     for m in range(subscription.size):
         s, n = subscription[m], offsets[m]
-        if made[s] != -1:
-            copy_into(codes, n, codes[made[s] : made[s] + sizes[s]])
+        if first[s] != -1:
+            copy_into(codes, n, codes[offsets[first[s]] : offsets[first[s] + 1]])
             continue
-        made[s] = n
+        first[s] = m
         for t in range(partitions.size):
             if subscribed[s, t]:
                 for p in range(partitions[t]):
                     codes[n] = code(t, p)
                     n += 1
-    return offsets, codes
 
 
 STRATEGY = replace(

@@ -602,10 +602,14 @@ def with_gone(
 
     They do not exist, and go back to the last claimant, behind everything else.
     """
-    claims, claimants = last_of_each(*claims_read(group))
-    gone = ~np.isin(claims, assigned)
-    owners = np.concatenate((Assignment(offsets, codes).owners, claimants[gone]))
-    return by_member(owners, np.concatenate((codes, claims[gone])), len(group.members))
+    claims = group.claims
+    read = np.isin(claims.claimants, members_that_subscribe(group)) & ~np.isin(
+        claims.codes, assigned
+    )
+    claims_read = zip(claims.codes[read].tolist(), claims.claimants[read].tolist(), strict=True)
+    last = np.array([*dict(claims_read).items()], dtype=np.int64).reshape(-1, 2)
+    owners = np.concatenate((Assignment(offsets, codes).owners, last[:, 1]))
+    return by_member(owners, np.concatenate((codes, last[:, 0])), len(group.members))
 
 
 def identities(group: Group) -> np.ndarray:
@@ -614,26 +618,6 @@ def identities(group: Group) -> np.ndarray:
     first: dict[str, int] = {}
     numbers = [m if i is None else first.setdefault(i, m) for m, i in enumerate(instances)]
     return np.array(numbers, dtype=np.int64)
-
-
-def claims_read(group: Group) -> tuple[np.ndarray, np.ndarray]:
-    """(code int64[n], claimant int64[n]) of the members that the leader can read."""
-    claims, claimants = group.claims, group.claims.claimants
-    read = np.isin(claimants, members_that_subscribe(group))
-    return claims.codes[read], claimants[read]
-
-
-def last_of_each(codes: np.ndarray, owners: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Every code once, where it stands first, with the owner that stands last.
-
-    >>> codes, owners = last_of_each(np.array([7, 5, 7]), np.array([0, 1, 2]))
-    >>> codes.tolist(), owners.tolist()
-    ([7, 5], [2, 1])
-    """
-    values, first = np.unique(codes, return_index=True)
-    last = codes.size - 1 - np.unique(codes[::-1], return_index=True)[1]
-    order = np.argsort(first)
-    return values[order], owners[last[order]]
 
 
 def numbered(group: Group) -> tuple[np.ndarray, ...]:

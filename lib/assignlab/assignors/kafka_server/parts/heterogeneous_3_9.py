@@ -344,13 +344,9 @@ def without_kept(
     reads = known.subscribed[known.subscription[holders], topic_of(codes)]
     there = np.flatnonzero(reads & np.isin(codes, the_shape.unassigned.codes))
     in_order = np.argsort(np.argsort(known.order)[holders[there]], kind="stable")
-    left, _ = walked(group, the_shape.unassigned, distinct(codes[there[in_order]]))
+    kept = np.array([*dict.fromkeys(codes[there[in_order]].tolist())], dtype=np.int64)
+    left, _ = walked(group, the_shape.unassigned, kept)
     return by_turn(left, the_shape.turns)
-
-
-def distinct(numbers: np.ndarray) -> np.ndarray:
-    """The numbers, each once, in the order in which they come first."""
-    return np.array(list(dict.fromkeys(numbers.tolist())), dtype=np.int64)
 
 
 MEMBER = record("held", "last", "place", "at_place")

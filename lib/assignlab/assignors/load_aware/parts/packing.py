@@ -73,16 +73,7 @@ class Packed(NamedTuple):
 
 @njit
 def modified_fit(
-    order,
-    topic,
-    weights,
-    readers_of_topics,
-    subscribed,
-    subscription,
-    claimed,
-    by_id,
-    capacity,
-    best,
+    order, topic, weights, the_readers, subscribed, subscription, claimed, by_id, capacity, best
 ):
     """The owner of each partition: int64[n].
 
@@ -90,7 +81,7 @@ def modified_fit(
     :class:`~assignlab.assignors.load_aware.parts.readers.Readers`; ``subscribed``: whether a subscription
     names the topics of a kind; ``claimed``: who had each, or -1; ``by_id``: members by id.
     """
-    who = Readers(*readers_of_topics)
+    who = Readers(*the_readers)
     owners = np.full(weights.size, -1, dtype=np.int64)
     members = nobody_open(who)
     held = order[claimed[order] >= 0]
