@@ -19,16 +19,10 @@ Members read their topics by name.
 """
 
 from assignlab.assignors.parts.code_points import crowds_by_id, topics_by_name
-from assignlab.assignors.parts.ranges import assign_last_ranges
-from assignlab.assignors.strategy import Strategy
-from assignlab.group.assignment import Assignment
-from assignlab.group.model import Group
+from assignlab.assignors.parts.ranges import assign_last_ranges, cut_topics
+from assignlab.assignors.strategy import ByRules, Strategy
 
-
-def assign(group: Group) -> Assignment:
-    """Cut every topic into one range per subscriber."""
-    return assign_last_ranges(group, group.prepared(topics_by_name), *group.prepared(crowds_by_id))
-
+assign = ByRules(cut_topics, walk=topics_by_name, crowds=crowds_by_id, into=assign_last_ranges)
 
 STRATEGY = Strategy(
     name="aiokafka-range",

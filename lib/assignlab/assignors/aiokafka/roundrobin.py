@@ -16,26 +16,19 @@ It is not sticky.
 {'C0': [['t0', 0], ['t0', 2], ['t1', 1]], 'C1': [['t0', 1], ['t1', 0], ['t1', 2]]}
 """
 
+from dataclasses import replace
+
+from assignlab.assignors.aiokafka.range import STRATEGY as RANGE
 from assignlab.assignors.parts.code_points import members_by_id, topics_by_name
 from assignlab.assignors.parts.dealing import deal
-from assignlab.assignors.strategy import Strategy
-from assignlab.group.assignment import Assignment
-from assignlab.group.model import Group
+from assignlab.assignors.strategy import ByRules
 
+assign = ByRules(deal, walk=topics_by_name, circle=members_by_id)
 
-def assign(group: Group) -> Assignment:
-    """Deal the sorted partitions around the circle of members."""
-    return deal(group, group.prepared(topics_by_name), group.prepared(members_by_id))
-
-
-STRATEGY = Strategy(
+STRATEGY = replace(
+    RANGE,
     name="aiokafka-roundrobin",
-    system="aiokafka",
-    client_id="aiokafka-",
-    protocol="eager",
     source="aiokafka.coordinator.assignors.roundrobin.RoundRobinPartitionAssignor",
-    first="0.11.0",
-    original="aiokafka:0.14.0",
     look=("olive", "o", "dashed"),
     promises=("floor_and_ceiling", "goes_round"),
     assign=assign,

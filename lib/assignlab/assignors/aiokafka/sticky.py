@@ -29,31 +29,19 @@ C1 1 3 5
 C2 7 8 9
 """
 
+from dataclasses import replace
+
+from assignlab.assignors.aiokafka.range import STRATEGY as RANGE
 from assignlab.assignors.parts.python_sticky import final_assignment
-from assignlab.assignors.strategy import Strategy
-from assignlab.group.assignment import Assignment
-from assignlab.group.model import Group
+from assignlab.assignors.strategy import ByRules
 
+assign = ByRules(final_assignment, empty="ValueError")
 
-def assign(group: Group) -> Assignment:
-    """Keep what is claimed, hand out the rest, balance.
-
-    Raises :class:`~assignlab.errors.OriginalError` where the original throws or never ends. Notes
-    ``nondeterministic`` where it may answer otherwise in another process.
-    """
-    generation = group.claims.generation
-    return final_assignment(group, generation, cooperative=False, undoes=False, empty="ValueError")
-
-
-STRATEGY = Strategy(
+STRATEGY = replace(
+    RANGE,
     name="aiokafka-sticky",
-    system="aiokafka",
-    client_id="aiokafka-",
-    protocol="eager",
     sticky=True,
     source="aiokafka.coordinator.assignors.sticky.sticky_assignor.StickyPartitionAssignor",
-    first="0.11.0",
-    original="aiokafka:0.14.0",
     look=("slate", ">", "dotted"),
     member_fields=("owned", "generation"),
     generations=(),  # claims come with -1

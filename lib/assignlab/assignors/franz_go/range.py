@@ -19,19 +19,10 @@ Members read their topics by name.
 """
 
 from assignlab.assignors.parts.code_points import crowds_static_first, topics_by_name
-from assignlab.assignors.parts.orders import as_often_as_named
-from assignlab.assignors.parts.ranges import assign_ranges
-from assignlab.assignors.strategy import Strategy
-from assignlab.group.assignment import Assignment
-from assignlab.group.model import Group
+from assignlab.assignors.parts.ranges import cut_topics
+from assignlab.assignors.strategy import ByRules, Strategy
 
-
-def assign(group: Group) -> Assignment:
-    """Cut every topic into one range per subscriber."""
-    topics = group.prepared(topics_by_name)
-    crowds = as_often_as_named(group, *group.prepared(crowds_static_first))
-    return assign_ranges(group, topics, *crowds)
-
+assign = ByRules(cut_topics, walk=topics_by_name, crowds=crowds_static_first)
 
 STRATEGY = Strategy(
     name="franz-go-range",

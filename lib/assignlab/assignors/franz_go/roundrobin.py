@@ -17,29 +17,20 @@ It is not sticky.
 {'C0': [['t0', 0]], 'C1': [['t1', 0]], 'C2': [['t1', 1], ['t2', 0], ['t2', 1], ['t2', 2]]}
 """
 
+from dataclasses import replace
+
+from assignlab.assignors.franz_go.range import STRATEGY as RANGE
 from assignlab.assignors.parts.code_points import static_members_first, topics_by_name
 from assignlab.assignors.parts.dealing import deal
-from assignlab.assignors.strategy import Strategy
-from assignlab.group.assignment import Assignment
-from assignlab.group.model import Group
+from assignlab.assignors.strategy import ByRules
 
+assign = ByRules(deal, walk=topics_by_name, circle=static_members_first)
 
-def assign(group: Group) -> Assignment:
-    """Deal the sorted partitions around the circle of members."""
-    return deal(group, group.prepared(topics_by_name), group.prepared(static_members_first))
-
-
-STRATEGY = Strategy(
+STRATEGY = replace(
+    RANGE,
     name="franz-go-roundrobin",
-    system="franz-go",
-    client_id="kgo-",
-    protocol="eager",
     source="github.com/twmb/franz-go/pkg/kgo.RoundRobinBalancer",
-    first="1.7.0",
-    last="1.22.3",
-    original="franz-go:1.22.2",
     look=("olive", "s", "dash dot dot"),
-    member_fields=("instance",),
     promises=("floor_and_ceiling", "goes_round"),
     assign=assign,
 )

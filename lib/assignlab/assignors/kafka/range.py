@@ -83,16 +83,9 @@ def rack_matching(group: Group) -> RackMatching | None:
         return None
     of_member = np.array(known.of_member, dtype=np.int64)
     return RackMatching(
-        spans[topics],
-        all_subscribers,
-        first,
-        np.array(together, dtype=np.int64),
-        np.array(needed, dtype=np.bool_),
-        of_member,
-        of_member,
-        known.kind,
-        *known.by_kind,
-    )
+        spans[topics], all_subscribers, first, np.array(together, dtype=np.int64),
+        np.array(needed, dtype=np.bool_), of_member, of_member, known.kind, *known.by_kind,
+    )  # fmt: skip
 
 
 STRATEGY = Strategy(

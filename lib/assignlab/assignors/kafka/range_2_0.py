@@ -27,19 +27,10 @@ from dataclasses import replace
 
 from assignlab.assignors.kafka import range as newest
 from assignlab.assignors.parts import orders
-from assignlab.assignors.parts.ranges import assign_ranges
-from assignlab.group.assignment import Assignment
-from assignlab.group.model import Group
+from assignlab.assignors.parts.ranges import cut_topics
+from assignlab.assignors.strategy import ByRules
 
-
-def assign(group: Group, walk=orders.subscribed_by_hash, crowds=orders.crowds_by_id) -> Assignment:
-    """Cut every topic into one range per subscriber.
-
-    ``walk``, ``crowds``: the orders of topics and of their subscribers, which later releases change.
-    """
-    often = orders.as_often_as_named(group, *group.prepared(crowds))
-    return assign_ranges(group, group.prepared(walk), *often)
-
+assign = ByRules(cut_topics, walk=orders.subscribed_by_hash, crowds=orders.crowds_by_id)
 
 STRATEGY = replace(
     newest.STRATEGY,

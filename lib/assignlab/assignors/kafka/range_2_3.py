@@ -14,11 +14,11 @@ list is another one where two topics share a slot of the HashMap: ``put`` append
 from dataclasses import replace
 
 from assignlab.assignors.kafka import range as newest
-from assignlab.assignors.kafka import range_2_0
 from assignlab.assignors.parts import orders
+from assignlab.assignors.parts.ranges import cut_topics
 from assignlab.assignors.strategy import ByRules
 
-assign = ByRules(range_2_0.assign, walk=orders.subscribed_newest_first)
+assign = ByRules(cut_topics, walk=orders.subscribed_newest_first, crowds=orders.crowds_by_id)
 
 STRATEGY = replace(
     newest.STRATEGY,

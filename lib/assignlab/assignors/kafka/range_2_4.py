@@ -14,13 +14,11 @@ and topics are cut one by one.
 from dataclasses import replace
 
 from assignlab.assignors.kafka import range as newest
-from assignlab.assignors.kafka import range_2_0
 from assignlab.assignors.parts import orders
+from assignlab.assignors.parts.ranges import cut_topics
 from assignlab.assignors.strategy import ByRules
 
-assign = ByRules(
-    range_2_0.assign, walk=orders.subscribed_newest_first, crowds=orders.crowds_by_info
-)
+assign = ByRules(cut_topics, walk=orders.subscribed_newest_first, crowds=orders.crowds_by_info)
 
 STRATEGY = replace(
     newest.STRATEGY,

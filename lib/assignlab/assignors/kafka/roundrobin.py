@@ -36,7 +36,7 @@ def assign(group: Group, circle=orders.members_by_info) -> Assignment:
     """
     if len(group.members) == 0:
         raise OriginalError("IllegalArgumentException", "the circle of members is empty")
-    return deal(group, group.prepared(orders.topics_by_name), group.prepared(circle))
+    return deal(group, orders.topics_by_name, circle)
 
 
 STRATEGY = Strategy(

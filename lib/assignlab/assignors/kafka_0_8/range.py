@@ -42,15 +42,9 @@ def assign(group: Group) -> Assignment:
 
     Raises :class:`~assignlab.errors.OriginalError` where the original throws.
     """
-    return Assignment(
-        *assign_ranges(
-            group.prepared(topics_by_name),
-            group.topics.partitions,
-            *group.prepared(threads.by_topic),
-            *group.prepared(threads.by_name),
-            len(group.members),
-        )
-    )
+    reading = *group.prepared(threads.by_topic), *group.prepared(threads.by_name)
+    topics, partitions = group.prepared(topics_by_name), group.topics.partitions
+    return Assignment(*assign_ranges(topics, partitions, *reading, len(group.members)))
 
 
 @njit

@@ -38,14 +38,15 @@ consumer would claim.
 {'assignment': {'C1': [['BB', 0, 'C1-0']], 'C2': [['BB', 0, 'C2-0']]}, 'hash_ties': True}
 """
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from assignlab.assignors.kafka_0_8.parts import scala_maps, threads
+from assignlab.assignors.kafka_0_8.range import STRATEGY as RANGE
 from assignlab.assignors.parts.orders import topics_by_name
 from assignlab.assignors.parts.partitions import of_topics
-from assignlab.assignors.strategy import Strategy
 from assignlab.compiled import leaf, njit
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment, by_member, partition_of, topic_of
@@ -63,14 +64,8 @@ def assign(group: Group) -> Assignment:
     """
     circle = group.prepared(circle_of_threads)
     layout = group.prepared(laid_out)
-    lists = deal(
-        layout.codes,
-        layout.places,
-        layout.view[group.members.subscription],
-        circle.member,
-        circle.number,
-        len(group.members),
-    )
+    view = layout.view[group.members.subscription]
+    lists = deal(layout.codes, layout.places, view, *circle, len(group.members))
     return Assignment(*lists, {"hash_ties": True} if layout.ties else {})
 
 
@@ -203,17 +198,12 @@ def deal(codes, places, view, member, number, members):
     return offsets, lists, by_member(owners[:n], threads[:n], members)[1].astype(np.int32)
 
 
-STRATEGY = Strategy(
+STRATEGY = replace(
+    RANGE,
     name="scala-roundrobin",
-    system="Kafka Scala consumer",
-    membership="ZooKeeper",
-    first="0.8.2.0",
     last="0.8.2.2",
-    protocol="eager",
     source="kafka.consumer.RoundRobinAssignor",
-    original="kafka_2.11:0.8.2.2",
     look=("brown", "h", "solid"),
-    member_fields=("streams",),
     promises=("even_threads",),
     exceptions={
         "complete": "where hash codes tie, every consumer sees its own order, and some partition none takes",

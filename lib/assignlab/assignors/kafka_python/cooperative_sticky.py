@@ -29,18 +29,9 @@ from dataclasses import replace
 
 from assignlab.assignors.kafka_python import sticky
 from assignlab.assignors.parts.python_sticky import final_assignment
-from assignlab.group.assignment import Assignment
-from assignlab.group.model import Group
+from assignlab.assignors.strategy import ByRules
 
-
-def assign(group: Group) -> Assignment:
-    """The sticky assignment without what has to be given up first.
-
-    Raises :class:`~assignlab.errors.OriginalError` where the original throws or never ends. Notes
-    ``nondeterministic`` where it may answer otherwise in another process.
-    """
-    return final_assignment(group, group.claims.sub_generation, cooperative=True, undoes=True)
-
+assign = ByRules(final_assignment, cooperative=True, undoes=True)
 
 STRATEGY = replace(
     sticky.STRATEGY,

@@ -24,17 +24,10 @@ Members read their topics by name.
 
 from assignlab.assignors.kafka_python.parts.circles import circles_of_topics
 from assignlab.assignors.parts.code_points import topics_by_name
-from assignlab.assignors.parts.ranges import assign_last_ranges
-from assignlab.assignors.strategy import Strategy
-from assignlab.group.assignment import Assignment
-from assignlab.group.model import Group
+from assignlab.assignors.parts.ranges import assign_last_ranges, cut_topics
+from assignlab.assignors.strategy import ByRules, Strategy
 
-
-def assign(group: Group) -> Assignment:
-    """Cut every topic into one range per subscriber."""
-    topics = group.prepared(topics_by_name)
-    return assign_last_ranges(group, topics, *group.prepared(circles_of_topics))
-
+assign = ByRules(cut_topics, walk=topics_by_name, crowds=circles_of_topics, into=assign_last_ranges)
 
 STRATEGY = Strategy(
     name="kafka-python-range",

@@ -20,11 +20,13 @@ It is not sticky. Where static and other members mix, some are lost (see
 {'error': "KeyError: 'C0' does not subscribe to 't', and the next member is not found"}
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from assignlab.assignors.kafka_python.parts.circles import circle_of_all
+from assignlab.assignors.kafka_python.range import STRATEGY as RANGE
 from assignlab.assignors.parts.partitions import subscribed
-from assignlab.assignors.strategy import Strategy
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment, by_member, topic_of
 from assignlab.group.model import Group, subscriptions_by_topic
@@ -54,16 +56,11 @@ def refuse_to_pass_over(group: Group, owners: np.ndarray, topics: np.ndarray) ->
         raise OriginalError("KeyError", reason)
 
 
-STRATEGY = Strategy(
+STRATEGY = replace(
+    RANGE,
     name="kafka-python-roundrobin",
-    system="kafka-python",
-    client_id="kafka-python-",
-    protocol="eager",
     source="kafka.coordinator.assignors.roundrobin.RoundRobinPartitionAssignor",
-    first="3.0.0",
-    original="kafka-python:3.0.12",
     look=("olive", "P", "dash dot dot"),
-    member_fields=("instance",),
     promises=("floor_and_ceiling", "goes_round"),
     assign=assign,
 )

@@ -30,19 +30,9 @@ C2 7 8 9
 """
 
 from assignlab.assignors.parts.python_sticky import final_assignment
-from assignlab.assignors.strategy import Strategy
-from assignlab.group.assignment import Assignment
-from assignlab.group.model import Group
+from assignlab.assignors.strategy import ByRules, Strategy
 
-
-def assign(group: Group) -> Assignment:
-    """Keep what is claimed, hand out the rest, balance.
-
-    Raises :class:`~assignlab.errors.OriginalError` where the original throws or never ends. Notes
-    ``nondeterministic`` where it may answer otherwise in another process.
-    """
-    return final_assignment(group, group.claims.generation, cooperative=False, undoes=True)
-
+assign = ByRules(final_assignment, undoes=True)
 
 STRATEGY = Strategy(
     name="kafka-python-sticky",

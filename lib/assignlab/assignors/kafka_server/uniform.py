@@ -25,6 +25,8 @@ What it promises, in order
 The result is a set; it is given by topic name and partition.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from assignlab.assignors.kafka_server.parts import heterogeneous, homogeneous, sets, targets
@@ -33,16 +35,23 @@ from assignlab.group.assignment import Assignment
 from assignlab.group.model import Group
 
 
-def assign(group: Group) -> Assignment:
+def assign(
+    group: Group,
+    extras_in_turn: bool = False,
+    different: Callable[[Group], Assignment] = heterogeneous.assign,
+) -> Assignment:
     """By the builder that the subscriptions call for.
 
-    Raises :class:`~assignlab.errors.OriginalError` where the original throws.
+    ``extras_in_turn``: see :func:`homogeneous.assign`; ``different``: the builder for different ones.
+
+    Raises :class:`~assignlab.errors.OriginalError` where the original throws. Notes
+    ``nondeterministic`` where it orders partitions by identity hash codes (up to 3.9).
     """
     if len(group.members) == 0:
         return sets.nothing(group)
     if group.prepared(sets.homogeneous):
-        return homogeneous.assign(group)
-    return heterogeneous.assign(group)
+        return homogeneous.assign(group, extras_in_turn)
+    return different(group)
 
 
 def reclaim(group: Group, after: Assignment) -> Assignment:

@@ -14,22 +14,12 @@ assignment.
 from dataclasses import replace
 
 from assignlab.assignors.kafka_server import uniform
-from assignlab.assignors.kafka_server.parts import heterogeneous_3_9, homogeneous, sets
+from assignlab.assignors.kafka_server.parts import heterogeneous_3_9, sets
+from assignlab.assignors.strategy import ByRules
 from assignlab.group.assignment import Assignment
 from assignlab.group.model import Group
 
-
-def assign(group: Group) -> Assignment:
-    """By the builder that the subscriptions call for.
-
-    Raises :class:`~assignlab.errors.OriginalError` where the original throws. Notes
-    ``nondeterministic`` where it orders partitions by identity hash codes.
-    """
-    if len(group.members) == 0:
-        return sets.nothing(group)
-    if group.prepared(sets.homogeneous):
-        return homogeneous.assign(group, extras_in_turn=True)
-    return heterogeneous_3_9.assign(group)
+assign = ByRules(uniform.assign, extras_in_turn=True, different=heterogeneous_3_9.assign)
 
 
 def reclaim(group: Group, after: Assignment) -> Assignment:

@@ -16,22 +16,9 @@ balanced group may move partitions for nothing (KAFKA-18688, mended in 4.0.1).
 from dataclasses import replace
 
 from assignlab.assignors.kafka_server import uniform
-from assignlab.assignors.kafka_server.parts import heterogeneous, homogeneous, sets
-from assignlab.group.assignment import Assignment
-from assignlab.group.model import Group
+from assignlab.assignors.strategy import ByRules
 
-
-def assign(group: Group) -> Assignment:
-    """By the builder that the subscriptions call for.
-
-    Raises :class:`~assignlab.errors.OriginalError` where the original throws.
-    """
-    if len(group.members) == 0:
-        return sets.nothing(group)
-    if group.prepared(sets.homogeneous):
-        return homogeneous.assign(group, extras_in_turn=True)
-    return heterogeneous.assign(group)
-
+assign = ByRules(uniform.assign, extras_in_turn=True)
 
 STRATEGY = replace(
     uniform.STRATEGY,

@@ -79,20 +79,15 @@ def topics_in_turn(group: Group) -> Topics:
         return Topics(topics, spans, members, None)
     first = np.cumsum(np.append(0, partitions[topics]))
     racks = [{of_member[m] for m in crowd.tolist()} - {NO_RACK} for crowd in members_of]
-    starts_of_kind, racks_of_kind = known.by_kind
-    nowhere = max([*of_member, *racks_of_kind.tolist()]) + 1
+    by_kind = known.by_kind
+    nowhere = max([*of_member, *by_kind[1].tolist()]) + 1
     matching = RackMatching(
-        spans[topics],
-        members,
-        first,
-        bucket[order],
+        spans[topics], members, first, bucket[order],
         np.array(known.count_each(racks, crowd_of[topics], first), dtype=np.bool_),
         np.array(of_member, dtype=np.int64),
         np.array([nowhere if rack == NO_RACK else rack for rack in of_member], dtype=np.int64),
-        known.kind,
-        starts_of_kind,
-        racks_of_kind,
-    )
+        known.kind, *by_kind,
+    )  # fmt: skip
     return Topics(topics, spans, members, matching)
 
 

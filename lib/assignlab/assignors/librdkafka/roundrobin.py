@@ -20,10 +20,12 @@ It is not sticky.
 {'a': [['t', 0]], 'b': [['t', 1]], 'c': [['t', 2]]}
 """
 
+from dataclasses import replace
+
 from assignlab.assignors.librdkafka.parts.orders import circle_of_all
+from assignlab.assignors.librdkafka.range import STRATEGY as RANGE
 from assignlab.assignors.parts import partitions
 from assignlab.assignors.parts.dealing import deal_in_order
-from assignlab.assignors.strategy import Strategy
 from assignlab.group.assignment import Assignment, by_member
 from assignlab.group.model import Group, subscriptions_by_topic
 
@@ -37,14 +39,10 @@ def assign(group: Group) -> Assignment:
     return Assignment(*by_member(owners, codes, len(group.members)))
 
 
-STRATEGY = Strategy(
+STRATEGY = replace(
+    RANGE,
     name="librdkafka-roundrobin",
-    system="librdkafka",
-    client_id="rdkafka-",
-    protocol="eager",
     source="rd_kafka_roundrobin_assignor_assign_cb",
-    first="2.3.0",
-    original="librdkafka:2.15.1",
     look=("olive", "*", "long dashes"),
     member_fields=("instance",),
     promises=("floor_and_ceiling", "goes_round"),

@@ -25,18 +25,9 @@ Three members of capacity 100 have 60, 30 and 50; the one with 30 is not needed:
 
 from assignlab.assignors.load_aware.parts import weighed
 from assignlab.assignors.load_aware.parts.packing import pack
-from assignlab.assignors.strategy import Strategy
-from assignlab.group.assignment import Assignment
-from assignlab.group.model import Group
+from assignlab.assignors.strategy import ByRules, Strategy
 
-
-def assign(group: Group) -> Assignment:
-    """Keep what fits, pack the rest.
-
-    Raises :class:`~assignlab.errors.DocumentError` for a capacity that is no number above 0.
-    """
-    return pack(group, best=True)
-
+assign = ByRules(pack, best=True)
 
 STRATEGY = Strategy(
     name="modified-best-fit",

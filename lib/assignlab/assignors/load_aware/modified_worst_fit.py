@@ -23,17 +23,9 @@ from dataclasses import replace
 
 from assignlab.assignors.load_aware import modified_best_fit
 from assignlab.assignors.load_aware.parts.packing import pack
-from assignlab.group.assignment import Assignment
-from assignlab.group.model import Group
+from assignlab.assignors.strategy import ByRules
 
-
-def assign(group: Group) -> Assignment:
-    """Keep what fits, pack the rest.
-
-    Raises :class:`~assignlab.errors.DocumentError` for a capacity that is no number above 0.
-    """
-    return pack(group, best=False)
-
+assign = ByRules(pack, best=False)
 
 STRATEGY = replace(
     modified_best_fit.STRATEGY,

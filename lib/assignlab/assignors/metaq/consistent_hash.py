@@ -26,15 +26,16 @@ Inside a topic the partitions of a consumer stand in the order of a Java HashSet
 
 import hashlib
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
-from assignlab.assignors.metaq.parts.partitions import BROKER, lines, lists
+from assignlab.assignors.metaq.default import STRATEGY as DEFAULT
+from assignlab.assignors.metaq.parts.partitions import lines
 from assignlab.assignors.parts.orders import kinds_of_topics, members_by_id, topics_by_name
 from assignlab.assignors.parts.slices import copy_into, taken
-from assignlab.assignors.strategy import Strategy
 from assignlab.compiled import leaf, njit
 from assignlab.group.assignment import Assignment, by_member, code
 from assignlab.group.model import Group
@@ -55,19 +56,12 @@ def assign(group: Group) -> Assignment:
     partitions = group.prepared(hashed_partitions)
     sorted_partitions = group.prepared(lines)
     bounds, chosen = deal(
-        kinds.line,
-        kinds.subscribed,
-        group.members.subscription,
-        *group.prepared(consumer_ring),
-        partitions.place,
-        sorted_partitions.starts,
-        len(group.members),
-    )
+        kinds.line, kinds.subscribed, group.members.subscription, *group.prepared(consumer_ring),
+        partitions.place, sorted_partitions.starts, len(group.members),
+    )  # fmt: skip
     walk_hash_sets(bounds, partitions.hashes, chosen)
-    lists_of_members = hand_out(
-        group.prepared(topics_by_name), kinds.of_topic, bounds, sorted_partitions.order[chosen]
-    )
-    return Assignment(*lists_of_members)
+    topics, in_turn = group.prepared(topics_by_name), sorted_partitions.order[chosen]
+    return Assignment(*hand_out(topics, kinds.of_topic, bounds, in_turn))
 
 
 class Kinds(NamedTuple):
@@ -247,17 +241,12 @@ def hand_out(topics, kind, bounds, partitions):
     return offsets, codes
 
 
-STRATEGY = Strategy(
+STRATEGY = replace(
+    DEFAULT,
     name="metaq-consistent-hash",
-    system="MetaQ",
-    membership="ZooKeeper",
-    protocol="independent",
     source="com.taobao.metamorphosis.client.consumer.ConsisHashStrategy",
-    original="metamorphosis-client:1.4.6.2",
     look=("brown", ">", "solid"),
-    broker=BROKER,
     promises=("monotone", "one_place_for_all_topics"),
     exceptions={"large_groups": "the original builds a ring for every topic and consumer"},
     assign=assign,
-    render=lists,
 )

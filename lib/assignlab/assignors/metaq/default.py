@@ -52,13 +52,9 @@ def assign(group: Group) -> Assignment:
     sorted_partitions = group.prepared(lines)
     nobody = len(group.members)
     offsets, codes = assign_ranges(
-        group.prepared(topics_by_name),
-        sorted_partitions.of_topic,
-        sorted_partitions.starts,
-        sorted_partitions.order,
-        *first_places(group, nobody),
+        group.prepared(topics_by_name), *sorted_partitions[:3], *first_places(group, nobody),
         nobody + 1,
-    )
+    )  # fmt: skip
     return Assignment(offsets[:-1], codes[: offsets[-2]])
 
 

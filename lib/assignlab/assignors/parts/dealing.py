@@ -1,5 +1,7 @@
 """Dealing partitions one by one around the circle of members."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from assignlab.assignors.parts.partitions import codes_of
@@ -8,16 +10,22 @@ from assignlab.group.assignment import Assignment, by_member, code, topic_of
 from assignlab.group.model import Group, subscriptions_by_topic
 
 
-def deal(group: Group, topics: np.ndarray, circle: np.ndarray) -> Assignment:
-    """Deal all partitions of these topics, by number, around a circle of member indices."""
-    partitions = group.topics.partitions
+def deal(
+    group: Group, walk: Callable[[Group], np.ndarray], circle: Callable[[Group], np.ndarray]
+) -> Assignment:
+    """Deal the partitions around the circle of members; ``walk``: the topics in order."""
+    topics, members, partitions = (
+        group.prepared(walk),
+        group.prepared(circle),
+        group.topics.partitions,
+    )
     if group.members.offsets.size == 2:
-        return Assignment(*deal_to_all(topics, partitions, circle))
+        return Assignment(*deal_to_all(topics, partitions, members))
     subscribed = group.prepared(subscriptions_by_topic)
     owners, codes = deal_to_subscribers(
-        topics, partitions, circle, group.members.subscription, subscribed
+        topics, partitions, members, group.members.subscription, subscribed
     )
-    return Assignment(*by_member(owners, codes, circle.size))
+    return Assignment(*by_member(owners, codes, members.size))
 
 
 @njit

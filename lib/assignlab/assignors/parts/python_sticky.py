@@ -101,18 +101,20 @@ def are_subscriptions_identical(group: Group) -> bool:
 
 
 def final_assignment(
-    group: Group, generation: np.ndarray, cooperative: bool, undoes: bool, empty: str = "TypeError"
+    group: Group, cooperative: bool = False, undoes: bool = False, empty: str = "TypeError"
 ) -> Assignment:
-    """Who gets what, sorted by topic name and partition.
+    """Keep what is claimed, hand out the rest, balance: lists by topic name and partition.
 
-    ``generation``: int64[members], that of every member's claims, ``ABSENT`` for none;
-    ``cooperative``: without what has to be given up first; ``undoes``: see above; ``empty``: what a
-    group without members raises. Notes ``nondeterministic`` where the
-    original may answer otherwise in another process. Raises :class:`OriginalError` where it throws.
+    ``cooperative``: without what has to be given up first, by claims with the subscription's
+    generation; ``undoes``: see above; ``empty``: what a group without members raises.
+
+    Raises :class:`OriginalError` where the original throws or never ends. Notes
+    ``nondeterministic`` where it may answer otherwise in another process.
     """
     if len(group.members) == 0:
         raise OriginalError(empty, "the group has no members")
     claims = group.claims
+    generation = claims.sub_generation if cooperative else claims.generation
     status, certain, offsets, codes = build(
         *group.prepared(shape), claims.offsets, claims.codes, generation, cooperative, undoes
     )

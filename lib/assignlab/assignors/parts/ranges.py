@@ -1,5 +1,7 @@
 """Range's arithmetic: consecutive partitions of a topic, one longer for the first members."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from assignlab.assignors.parts.orders import as_often_as_named, place_of_same_member
@@ -20,6 +22,13 @@ def assign_ranges(
     return Assignment(*lists_of_ranges(topics, partitions, spans, subscribers, members))
 
 
+def assign_named_ranges(
+    group: Group, topics: np.ndarray, spans: np.ndarray, subscribers: np.ndarray
+) -> Assignment:
+    """:func:`assign_ranges` where a member that names a topic twice is two of its subscribers."""
+    return assign_ranges(group, topics, *as_often_as_named(group, spans, subscribers))
+
+
 def assign_last_ranges(
     group: Group, topics: np.ndarray, spans: np.ndarray, subscribers: np.ndarray
 ) -> Assignment:
@@ -32,6 +41,19 @@ def assign_last_ranges(
     partitions = group.topics.partitions
     offsets, codes = lists_of_ranges(topics, partitions, often, members, nobody + 1)
     return Assignment(offsets[:-1], codes[: offsets[-2]])
+
+
+def cut_topics(
+    group: Group,
+    walk: Callable[[Group], np.ndarray],
+    crowds: Callable[[Group], tuple[np.ndarray, np.ndarray]],
+    into: Callable[..., Assignment] = assign_named_ranges,
+) -> Assignment:
+    """Cut every topic into one range per subscriber.
+
+    ``walk``: the topics in order; ``crowds``: their subscribers in order; ``into``: one of the above.
+    """
+    return into(group, group.prepared(walk), *group.prepared(crowds))
 
 
 @njit

@@ -28,19 +28,9 @@ c2 ['t', 'broker-a', 3] ['t', 'broker-a', 4]
 import numpy as np
 
 from assignlab.assignors.rocketmq.parts import queues
-from assignlab.assignors.strategy import Strategy
+from assignlab.assignors.strategy import ByRules, Strategy
 from assignlab.compiled import njit
-from assignlab.group.assignment import Assignment
 from assignlab.group.model import Group
-
-
-def assign(group: Group) -> Assignment:
-    """Cut every topic into blocks.
-
-    Raises :class:`~assignlab.errors.OriginalError` where the original throws.
-    """
-    calls = group.prepared(queues.calls_by_topic)
-    return queues.hand_out(group, calls, allocate(group, calls))
 
 
 def allocate(group: Group, calls: queues.Calls) -> np.ndarray:
@@ -79,6 +69,6 @@ STRATEGY = Strategy(
     broker=queues.BROKER,
     promises=("complete_if_equal", "client_blocks"),
     exceptions={"complete": "queues of clients that do not subscribe to the topic"},
-    assign=assign,
+    assign=ByRules(queues.share_out, allocate=allocate),
     render=queues.lists,
 )

@@ -19,22 +19,15 @@ c1 ['t', 'a', 0] ['t', 'b', 0] ['t', 'b', 2]
 c2 ['t', 'a', 1] ['t', 'b', 1]
 """
 
+from dataclasses import replace
+
 import numpy as np
 
+from assignlab.assignors.rocketmq import avg
 from assignlab.assignors.rocketmq.parts import queues
-from assignlab.assignors.strategy import Strategy
+from assignlab.assignors.strategy import ByRules
 from assignlab.compiled import njit
-from assignlab.group.assignment import Assignment
 from assignlab.group.model import Group
-
-
-def assign(group: Group) -> Assignment:
-    """Deal every topic around the circle.
-
-    Raises :class:`~assignlab.errors.OriginalError` where the original throws.
-    """
-    calls = group.prepared(queues.calls_by_topic)
-    return queues.hand_out(group, calls, allocate(group, calls))
 
 
 def allocate(group: Group, calls: queues.Calls) -> np.ndarray:
@@ -55,19 +48,11 @@ def by_circle(starts, crowd, crowd_starts, clients):
     return owners
 
 
-STRATEGY = Strategy(
+STRATEGY = replace(
+    avg.STRATEGY,
     name="rocketmq-avg-by-circle",
-    system="RocketMQ",
-    membership="broker",
-    protocol="independent",
     source="org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueAveragelyByCircle",
-    first="4.2.0",
-    last="5.5.0",
-    original="rocketmq-client:5.3.3",
     look=("orange", "s", "long dashes"),
-    broker=queues.BROKER,
     promises=("complete_if_equal", "round_the_clients"),
-    exceptions={"complete": "queues of clients that do not subscribe to the topic"},
-    assign=assign,
-    render=queues.lists,
+    assign=ByRules(queues.share_out, allocate=allocate),
 )

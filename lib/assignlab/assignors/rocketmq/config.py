@@ -21,12 +21,13 @@ c2 ['t', 'broker-a', 2]
 c3
 """
 
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 
+from assignlab.assignors.rocketmq import avg
 from assignlab.assignors.rocketmq.parts import queues, rooms
-from assignlab.assignors.strategy import Strategy
 from assignlab.errors import DocumentError, shown
 from assignlab.group.assignment import Assignment, by_member, code, topic_of
 from assignlab.group.model import Group, Topics, subscriptions_by_topic
@@ -104,22 +105,16 @@ def checked(entries: object) -> list:
     return entries
 
 
-STRATEGY = Strategy(
+STRATEGY = replace(
+    avg.STRATEGY,
     name="rocketmq-config",
-    system="RocketMQ",
-    membership="broker",
-    protocol="independent",
     source="org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueByConfig",
-    first="4.2.0",
-    last="5.5.0",
-    original="rocketmq-client:5.3.3",
     look=("green", "^", "long dashes"),
-    broker=queues.BROKER,
+    promises=(),
     exceptions={
         "complete": "queues that no client lists",
         "promises": "every client is given the list that somebody wrote for it, whatever it says",
     },
     assign=assign,
-    render=queues.lists,
     equip=rooms.with_lists,
 )

@@ -26,15 +26,16 @@ nobody gets anything.
 
 import hashlib
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
 
+from assignlab.assignors.rocketmq import avg
 from assignlab.assignors.rocketmq.parts import queues
-from assignlab.assignors.strategy import Strategy
+from assignlab.assignors.strategy import ByRules
 from assignlab.errors import DocumentError, OriginalError
-from assignlab.group.assignment import Assignment
 from assignlab.group.model import Group
 
 VNODES = 10
@@ -42,16 +43,6 @@ MAX_POINTS = 10_000_000
 """On the ring of all clients: more would take minutes and gigabytes."""
 POSITION_BITS = 31
 """On the ring a point, of 32 bits, stands before its place among all: one number to sort by."""
-
-
-def assign(group: Group) -> Assignment:
-    """Find the client of every queue on the ring.
-
-    Raises :class:`~assignlab.errors.OriginalError` where the original throws, DocumentError for an
-    option of the wrong kind.
-    """
-    calls = group.prepared(queues.calls_by_topic)
-    return queues.hand_out(group, calls, allocate(group, calls))
 
 
 def allocate(group: Group, calls: queues.Calls) -> np.ndarray:
@@ -119,19 +110,11 @@ def md5(names: Iterable[str]) -> np.ndarray:
     return np.frombuffer(b"".join(digests), dtype=">u4").astype(np.int64)
 
 
-STRATEGY = Strategy(
+STRATEGY = replace(
+    avg.STRATEGY,
     name="rocketmq-consistent-hash",
-    system="RocketMQ",
-    membership="broker",
-    protocol="independent",
     source="org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueConsistentHash",
-    first="4.2.0",
-    last="5.5.0",
-    original="rocketmq-client:5.3.3",
     look=("brown", "D", "long dashes"),
-    broker=queues.BROKER,
     promises=("complete_if_equal", "monotone"),
-    exceptions={"complete": "queues of clients that do not subscribe to the topic"},
-    assign=assign,
-    render=queues.lists,
+    assign=ByRules(queues.share_out, allocate=allocate),
 )

@@ -26,12 +26,13 @@ Without ``idcs`` the original fails as soon as it meets a broker with a room:
 {'error': 'NullPointerException: no machine rooms are given (idcs)'}
 """
 
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 
+from assignlab.assignors.rocketmq import avg
 from assignlab.assignors.rocketmq.parts import queues, rooms
-from assignlab.assignors.strategy import Strategy
 from assignlab.compiled import njit
 from assignlab.errors import DocumentError, OriginalError
 from assignlab.group.assignment import Assignment
@@ -47,8 +48,7 @@ def assign(group: Group) -> Assignment:
     option of the wrong kind.
     """
     group.prepared(check)
-    calls = group.prepared(queues.calls_by_topic)
-    return queues.hand_out(group, calls, allocate(group, calls))
+    return queues.share_out(group, allocate)
 
 
 def check(group: Group) -> None:
@@ -120,22 +120,16 @@ def by_machine_room(named, starts, crowd, crowd_starts, clients):
     return owners
 
 
-STRATEGY = Strategy(
+STRATEGY = replace(
+    avg.STRATEGY,
     name="rocketmq-machine-room",
-    system="RocketMQ",
-    membership="broker",
-    protocol="independent",
     source="org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueByMachineRoom",
     first="4.9.3",
-    last="5.5.0",
-    original="rocketmq-client:5.3.3",
     look=("black", "v", "long dashes"),
     promises=("queues_of_rooms",),
-    broker=queues.BROKER,
     exceptions={
         "complete": "queues outside the rooms in idcs, or of clients that do not subscribe"
     },
     assign=assign,
-    render=queues.lists,
     equip=rooms.in_two_rooms,
 )

@@ -24,6 +24,7 @@ c2 ['t', 'r1@a', 2] ['t', 'r2@b', 1]
 c3 ['t', 'r3@c', 0] ['t', 'r3@c', 1] ['t', 'r2@b', 2]
 """
 
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -31,7 +32,6 @@ import numpy as np
 from assignlab.assignors.parts.orders import members_by_id
 from assignlab.assignors.rocketmq import avg, avg_by_circle, consistent_hash, machine_room
 from assignlab.assignors.rocketmq.parts import queues, rooms
-from assignlab.assignors.strategy import Strategy
 from assignlab.compiled import njit
 from assignlab.errors import OriginalError, UnknownName
 from assignlab.group.assignment import Assignment
@@ -168,20 +168,13 @@ def refuse_rooms(group: Group) -> None:
         )
 
 
-STRATEGY = Strategy(
+STRATEGY = replace(
+    avg.STRATEGY,
     name="rocketmq-machine-room-nearby",
-    system="RocketMQ",
-    membership="broker",
-    protocol="independent",
     source="org.apache.rocketmq.client.consumer.rebalance.AllocateMachineRoomNearby",
     first="4.3.0",
-    last="5.5.0",
-    original="rocketmq-client:5.3.3",
     look=("purple", "P", "long dashes"),
-    broker=queues.BROKER,
     promises=("complete_if_equal",),
-    exceptions={"complete": "queues of clients that do not subscribe to the topic"},
     assign=assign,
-    render=queues.lists,
     equip=rooms.in_two_rooms,
 )

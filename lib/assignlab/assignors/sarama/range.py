@@ -23,17 +23,10 @@ A plan is a Go map: topics have no order in it, and stand here by name.
 """
 
 from assignlab.assignors.parts.code_points import crowds_by_id, topics_by_name
-from assignlab.assignors.parts.ranges import assign_ranges
-from assignlab.assignors.strategy import Strategy
-from assignlab.group.assignment import Assignment
-from assignlab.group.model import Group
+from assignlab.assignors.parts.ranges import assign_ranges, cut_topics
+from assignlab.assignors.strategy import ByRules, Strategy
 
-
-def assign(group: Group) -> Assignment:
-    """Cut every topic into one range per subscriber."""
-    topics = group.prepared(topics_by_name)
-    return assign_ranges(group, topics, *group.prepared(crowds_by_id))
-
+assign = ByRules(cut_topics, walk=topics_by_name, crowds=crowds_by_id, into=assign_ranges)
 
 STRATEGY = Strategy(
     name="sarama-range",

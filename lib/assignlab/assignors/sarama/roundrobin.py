@@ -21,12 +21,14 @@ A plan is a Go map: topics have no order in it, and stand here by name. The part
 stand in the order of the deal.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from assignlab.assignors.parts import partitions
 from assignlab.assignors.parts.code_points import members_by_id, topic_ranks
 from assignlab.assignors.parts.dealing import deal_in_order
-from assignlab.assignors.strategy import Strategy
+from assignlab.assignors.sarama.range import STRATEGY as RANGE
 from assignlab.errors import OriginalError
 from assignlab.group.assignment import Assignment, by_member, partition_of, topic_of
 from assignlab.group.model import NO_METADATA, Group, subscriptions_by_topic
@@ -57,14 +59,10 @@ def partitions_as_strings(group: Group) -> np.ndarray:
     return codes[sorted(range(codes.size), key=strings.__getitem__)]
 
 
-STRATEGY = Strategy(
+STRATEGY = replace(
+    RANGE,
     name="sarama-roundrobin",
-    system="sarama",
-    client_id="sarama-",
-    protocol="eager",
     source="github.com/IBM/sarama.NewBalanceStrategyRoundRobin",
-    first="1.40.1",
-    original="sarama:1.61.1",
     look=("olive", ">", "dash dot dot"),
     promises=("floor_and_ceiling",),
     assign=assign,

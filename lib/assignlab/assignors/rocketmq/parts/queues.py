@@ -9,7 +9,7 @@ A topic that is given by a plain number of partitions lies on one broker, ``brok
 that names a topic twice has its queues twice in its list.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -173,6 +173,16 @@ def option(group: Group, name: str, kind: type, default: Any) -> Any:
     value = group.options.get(name, default)
     expect(value, kind, name, CALLED[kind])
     return value
+
+
+def share_out(group: Group, allocate: Callable[[Group, Calls], np.ndarray]) -> Assignment:
+    """Topic after topic; ``allocate``: the strategy's own rule, the owner of every queue of the calls.
+
+    Raises :class:`~assignlab.errors.OriginalError` where the original throws,
+    :class:`~assignlab.errors.DocumentError` for an option of the wrong kind.
+    """
+    calls = group.prepared(calls_by_topic)
+    return hand_out(group, calls, allocate(group, calls))
 
 
 def hand_out(group: Group, shared: Calls, owners: np.ndarray) -> Assignment:
