@@ -163,7 +163,7 @@ class Strategy:
 
 
 class ByRules(partial[Assignment]):
-    """What a strategy does whose ``steps`` another one has: these by other rules, such as a release's."""
+    """What a strategy does by ``steps`` that others share and rules of its own, such as a release's."""
 
     def __init__(self, steps: Callable[..., Assignment], **rules: Any):
         update_wrapper(self, steps)

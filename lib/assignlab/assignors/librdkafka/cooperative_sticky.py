@@ -602,14 +602,12 @@ def with_gone(
 
     They do not exist, and go back to the last claimant, behind everything else.
     """
-    claims = group.claims
-    read = np.isin(claims.claimants, members_that_subscribe(group)) & ~np.isin(
-        claims.codes, assigned
-    )
-    claims_read = zip(claims.codes[read].tolist(), claims.claimants[read].tolist(), strict=True)
-    last = np.array([*dict(claims_read).items()], dtype=np.int64).reshape(-1, 2)
-    owners = np.concatenate((Assignment(offsets, codes).owners, last[:, 1]))
-    return by_member(owners, np.concatenate((codes, last[:, 0])), len(group.members))
+    claims, claimants = group.claims.codes, group.claims.claimants
+    gone = np.isin(claimants, members_that_subscribe(group)) & ~np.isin(claims, assigned)
+    last = dict(zip(claims[gone].tolist(), claimants[gone].tolist(), strict=True))
+    back = np.array([*last.items()], dtype=np.int64).reshape(-1, 2)
+    owners = np.concatenate((Assignment(offsets, codes).owners, back[:, 1]))
+    return by_member(owners, np.concatenate((codes, back[:, 0])), len(group.members))
 
 
 def identities(group: Group) -> np.ndarray:

@@ -13,12 +13,9 @@ from assignlab.group.model import Group, subscriptions_by_topic
 def deal(
     group: Group, walk: Callable[[Group], np.ndarray], circle: Callable[[Group], np.ndarray]
 ) -> Assignment:
-    """Deal the partitions around the circle of members; ``walk``: the topics in order."""
-    topics, members, partitions = (
-        group.prepared(walk),
-        group.prepared(circle),
-        group.topics.partitions,
-    )
+    """Deal the sorted partitions around the circle of members; ``walk``: the topics in order."""
+    topics, members = group.prepared(walk), group.prepared(circle)
+    partitions = group.topics.partitions
     if group.members.offsets.size == 2:
         return Assignment(*deal_to_all(topics, partitions, members))
     subscribed = group.prepared(subscriptions_by_topic)
