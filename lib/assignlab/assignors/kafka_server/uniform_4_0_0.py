@@ -4,6 +4,7 @@ The rule. As ``server-uniform``. But with equal subscriptions the partitions tha
 evenly are promised to the first members in the order of the HashMap, whatever they hold. So a
 balanced group may move partitions for nothing (KAFKA-18688, mended in 4.0.1).
 
+>>> from assignlab.assignors.kafka_server.parts import sets
 >>> from assignlab.group.plain import group
 >>> everybody = dict.fromkeys(["C0", "C1"], ["t"])
 >>> g = group({"t": 3}, everybody, {"C0": [("t", 0)], "C1": [("t", 1), ("t", 2)]})
