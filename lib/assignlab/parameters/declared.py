@@ -269,8 +269,8 @@ def strategy_facts() -> list[Facts]:
 
 
 def _facts_in(path: Path) -> Facts | None:
-    """The facts of ``STRATEGY = Strategy(...)`` in a file, or of
-    ``replace(other.STRATEGY, ...)``."""
+    """The facts of ``STRATEGY = Strategy(...)`` in a file, or of ``replace(other.STRATEGY, ...)``, which
+    ``replace(OTHER, ...)`` is as well: of other.py beside it."""
     found = STRATEGY.search(path.read_text(encoding="utf-8"))
     if not found:
         return None
@@ -283,7 +283,7 @@ def _facts_in(path: Path) -> Facts | None:
     release = said.get("original", "").partition(":")[2]
     ends = {end: said.get(end) or release for end in ("first", "last")}
     for base in call.args:
-        place = path.with_name(f"{ast.unparse(base).partition('.')[0]}.py")
+        place = path.with_name(f"{ast.unparse(base).partition('.')[0].lower()}.py")
         replaced = _facts_in(place) if place.is_file() else None
         if replaced is not None:
             ends = replaced._asdict() | {end: said[end] for end in ends if end in said}
