@@ -20,9 +20,9 @@ Members read their topics by name.
 
 from assignlab.assignors.parts.code_points import crowds_by_id, topics_by_name
 from assignlab.assignors.parts.ranges import assign_last_ranges, cut_topics
-from assignlab.assignors.strategy import ByRules, Strategy
+from assignlab.assignors.strategy import Strategy, by_rules
 
-assign = ByRules(cut_topics, walk=topics_by_name, crowds=crowds_by_id, into=assign_last_ranges)
+assign = by_rules(cut_topics, walk=topics_by_name, crowds=crowds_by_id, into=assign_last_ranges)
 
 STRATEGY = Strategy(
     name="aiokafka-range",

@@ -21,9 +21,9 @@ from dataclasses import replace
 from assignlab.assignors.aiokafka.range import STRATEGY as RANGE
 from assignlab.assignors.parts.code_points import members_by_id, topics_by_name
 from assignlab.assignors.parts.dealing import deal
-from assignlab.assignors.strategy import ByRules
+from assignlab.assignors.strategy import by_rules
 
-assign = ByRules(deal, walk=topics_by_name, circle=members_by_id)
+assign = by_rules(deal, walk=topics_by_name, circle=members_by_id)
 
 STRATEGY = replace(
     RANGE,

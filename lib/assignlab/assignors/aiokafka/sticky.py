@@ -33,9 +33,9 @@ from dataclasses import replace
 
 from assignlab.assignors.aiokafka.range import STRATEGY as RANGE
 from assignlab.assignors.parts.python_sticky import final_assignment
-from assignlab.assignors.strategy import ByRules
+from assignlab.assignors.strategy import by_rules
 
-assign = ByRules(final_assignment, empty="ValueError")
+assign = by_rules(final_assignment, empty="ValueError")
 
 STRATEGY = replace(
     RANGE,

@@ -20,9 +20,9 @@ Members read their topics by name.
 
 from assignlab.assignors.parts.code_points import crowds_static_first, topics_by_name
 from assignlab.assignors.parts.ranges import cut_topics
-from assignlab.assignors.strategy import ByRules, Strategy
+from assignlab.assignors.strategy import Strategy, by_rules
 
-assign = ByRules(cut_topics, walk=topics_by_name, crowds=crowds_static_first)
+assign = by_rules(cut_topics, walk=topics_by_name, crowds=crowds_static_first)
 
 STRATEGY = Strategy(
     name="franz-go-range",

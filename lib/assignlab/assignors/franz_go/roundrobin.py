@@ -22,9 +22,9 @@ from dataclasses import replace
 from assignlab.assignors.franz_go.range import STRATEGY as RANGE
 from assignlab.assignors.parts.code_points import static_members_first, topics_by_name
 from assignlab.assignors.parts.dealing import deal
-from assignlab.assignors.strategy import ByRules
+from assignlab.assignors.strategy import by_rules
 
-assign = ByRules(deal, walk=topics_by_name, circle=static_members_first)
+assign = by_rules(deal, walk=topics_by_name, circle=static_members_first)
 
 STRATEGY = replace(
     RANGE,

@@ -30,11 +30,11 @@ from dataclasses import replace
 from assignlab.assignors.kafka import sticky
 from assignlab.assignors.kafka.parts.claims import shape_of
 from assignlab.assignors.parts.sorted_lists import by_topic_and_partition
-from assignlab.assignors.strategy import ByRules
+from assignlab.assignors.strategy import by_rules
 from assignlab.group.assignment import Assignment
 from assignlab.group.model import Group
 
-assign = ByRules(sticky.assign, cooperative=True)
+assign = by_rules(sticky.assign, cooperative=True)
 
 
 def reclaim(group: Group, assignment: Assignment) -> Assignment:

@@ -15,9 +15,9 @@ older than all others.
 from dataclasses import replace
 
 from assignlab.assignors.kafka import cooperative_sticky, sticky_2_5
-from assignlab.assignors.strategy import ByRules
+from assignlab.assignors.strategy import by_rules
 
-assign = ByRules(sticky_2_5.assign, cooperative=True, release=20801)
+assign = by_rules(sticky_2_5.assign, cooperative=True, release=20801)
 
 STRATEGY = replace(
     cooperative_sticky.STRATEGY,

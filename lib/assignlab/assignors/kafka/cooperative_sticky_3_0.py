@@ -15,9 +15,9 @@ in the newest generation stays without an owner for one round.
 from dataclasses import replace
 
 from assignlab.assignors.kafka import cooperative_sticky, sticky
-from assignlab.assignors.strategy import ByRules
+from assignlab.assignors.strategy import by_rules
 
-assign = ByRules(sticky.assign, cooperative=True, release=30000)
+assign = by_rules(sticky.assign, cooperative=True, release=30000)
 
 STRATEGY = replace(
     cooperative_sticky.STRATEGY,

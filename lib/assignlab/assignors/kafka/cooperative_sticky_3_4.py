@@ -17,9 +17,9 @@ client sends no other. Of three claimants two may keep a partition, as in ``stic
 from dataclasses import replace
 
 from assignlab.assignors.kafka import cooperative_sticky, sticky
-from assignlab.assignors.strategy import ByRules
+from assignlab.assignors.strategy import by_rules
 
-assign = ByRules(sticky.assign, cooperative=True, release=30401)
+assign = by_rules(sticky.assign, cooperative=True, release=30401)
 
 STRATEGY = replace(
     cooperative_sticky.STRATEGY,

@@ -17,9 +17,9 @@ client sends no other. It stood for one release; 3.4.1 lets older generations cl
 from dataclasses import replace
 
 from assignlab.assignors.kafka import cooperative_sticky, sticky
-from assignlab.assignors.strategy import ByRules
+from assignlab.assignors.strategy import by_rules
 
-assign = ByRules(sticky.assign, cooperative=True, release=30400)
+assign = by_rules(sticky.assign, cooperative=True, release=30400)
 
 STRATEGY = replace(
     cooperative_sticky.STRATEGY,

@@ -20,9 +20,9 @@ A must give up t-2, which has no replica in its rack, and B is given it in the s
 from dataclasses import replace
 
 from assignlab.assignors.kafka import cooperative_sticky, sticky
-from assignlab.assignors.strategy import ByRules
+from assignlab.assignors.strategy import by_rules
 
-assign = ByRules(sticky.assign, cooperative=True, release=30502)
+assign = by_rules(sticky.assign, cooperative=True, release=30502)
 
 STRATEGY = replace(
     cooperative_sticky.STRATEGY,

@@ -13,9 +13,9 @@ The rule is that of ``sticky@3.5.0``, in rounds as in ``cooperative-sticky``.
 from dataclasses import replace
 
 from assignlab.assignors.kafka import cooperative_sticky, sticky
-from assignlab.assignors.strategy import ByRules
+from assignlab.assignors.strategy import by_rules
 
-assign = ByRules(sticky.assign, cooperative=True, release=30500)
+assign = by_rules(sticky.assign, cooperative=True, release=30500)
 
 STRATEGY = replace(
     cooperative_sticky.STRATEGY,

@@ -16,9 +16,9 @@ from dataclasses import replace
 from assignlab.assignors.kafka import range as newest
 from assignlab.assignors.parts import orders
 from assignlab.assignors.parts.ranges import cut_topics
-from assignlab.assignors.strategy import ByRules
+from assignlab.assignors.strategy import by_rules
 
-assign = ByRules(cut_topics, walk=orders.subscribed_newest_first, crowds=orders.crowds_by_id)
+assign = by_rules(cut_topics, walk=orders.subscribed_newest_first, crowds=orders.crowds_by_id)
 
 STRATEGY = replace(
     newest.STRATEGY,

@@ -14,9 +14,9 @@ from dataclasses import replace
 
 from assignlab.assignors.kafka import roundrobin
 from assignlab.assignors.parts.orders import members_by_id
-from assignlab.assignors.strategy import ByRules
+from assignlab.assignors.strategy import by_rules
 
-assign = ByRules(roundrobin.assign, circle=members_by_id)
+assign = by_rules(roundrobin.assign, circle=members_by_id)
 
 STRATEGY = replace(
     roundrobin.STRATEGY,

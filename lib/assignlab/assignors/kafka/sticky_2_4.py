@@ -27,9 +27,9 @@ moving was in vain.
 from dataclasses import replace
 
 from assignlab.assignors.kafka import sticky_2_3
-from assignlab.assignors.strategy import ByRules
+from assignlab.assignors.strategy import by_rules
 
-assign = ByRules(sticky_2_3.assign, new_first=True)
+assign = by_rules(sticky_2_3.assign, new_first=True)
 
 STRATEGY = replace(
     sticky_2_3.STRATEGY,

@@ -15,9 +15,9 @@ several members of the newest generation claim is taken from all of them and giv
 from dataclasses import replace
 
 from assignlab.assignors.kafka import sticky_2_5
-from assignlab.assignors.strategy import ByRules
+from assignlab.assignors.strategy import by_rules
 
-assign = ByRules(sticky_2_5.assign, release=20801)
+assign = by_rules(sticky_2_5.assign, release=20801)
 
 STRATEGY = replace(
     sticky_2_5.STRATEGY,

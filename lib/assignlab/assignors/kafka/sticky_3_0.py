@@ -27,9 +27,9 @@ A has been in generation 2 and got nothing there, B was last in generation 1:
 from dataclasses import replace
 
 from assignlab.assignors.kafka import sticky
-from assignlab.assignors.strategy import ByRules
+from assignlab.assignors.strategy import by_rules
 
-assign = ByRules(sticky.assign, release=30000)
+assign = by_rules(sticky.assign, release=30000)
 
 STRATEGY = replace(
     sticky.STRATEGY,

@@ -23,9 +23,9 @@ generation 1: it loses against A, and C wins against it.
 from dataclasses import replace
 
 from assignlab.assignors.kafka import sticky
-from assignlab.assignors.strategy import ByRules
+from assignlab.assignors.strategy import by_rules
 
-assign = ByRules(sticky.assign, release=30401)
+assign = by_rules(sticky.assign, release=30401)
 
 STRATEGY = replace(
     sticky.STRATEGY,

@@ -21,9 +21,9 @@ A has five partitions of six and must give up two: the last two that it claims.
 from dataclasses import replace
 
 from assignlab.assignors.kafka import sticky
-from assignlab.assignors.strategy import ByRules
+from assignlab.assignors.strategy import by_rules
 
-assign = ByRules(sticky.assign, release=30502)
+assign = by_rules(sticky.assign, release=30502)
 
 STRATEGY = replace(
     sticky.STRATEGY,

@@ -14,9 +14,9 @@ three claimants two may keep a partition, and a difference of one partition coun
 from dataclasses import replace
 
 from assignlab.assignors.kafka import sticky
-from assignlab.assignors.strategy import ByRules
+from assignlab.assignors.strategy import by_rules
 
-assign = ByRules(sticky.assign, release=30500)
+assign = by_rules(sticky.assign, release=30500)
 
 STRATEGY = replace(
     sticky.STRATEGY,

@@ -29,9 +29,9 @@ from dataclasses import replace
 
 from assignlab.assignors.kafka_python import sticky
 from assignlab.assignors.parts.python_sticky import final_assignment
-from assignlab.assignors.strategy import ByRules
+from assignlab.assignors.strategy import by_rules
 
-assign = ByRules(final_assignment, cooperative=True, undoes=True)
+assign = by_rules(final_assignment, cooperative=True, undoes=True)
 
 STRATEGY = replace(
     sticky.STRATEGY,

@@ -25,9 +25,11 @@ Members read their topics by name.
 from assignlab.assignors.kafka_python.parts.circles import circles_of_topics
 from assignlab.assignors.parts.code_points import topics_by_name
 from assignlab.assignors.parts.ranges import assign_last_ranges, cut_topics
-from assignlab.assignors.strategy import ByRules, Strategy
+from assignlab.assignors.strategy import Strategy, by_rules
 
-assign = ByRules(cut_topics, walk=topics_by_name, crowds=circles_of_topics, into=assign_last_ranges)
+assign = by_rules(
+    cut_topics, walk=topics_by_name, crowds=circles_of_topics, into=assign_last_ranges
+)
 
 STRATEGY = Strategy(
     name="kafka-python-range",

@@ -30,9 +30,9 @@ C2 7 8 9
 """
 
 from assignlab.assignors.parts.python_sticky import final_assignment
-from assignlab.assignors.strategy import ByRules, Strategy
+from assignlab.assignors.strategy import Strategy, by_rules
 
-assign = ByRules(final_assignment, undoes=True)
+assign = by_rules(final_assignment, undoes=True)
 
 STRATEGY = Strategy(
     name="kafka-python-sticky",

@@ -15,11 +15,11 @@ from dataclasses import replace
 
 from assignlab.assignors.kafka_server import uniform
 from assignlab.assignors.kafka_server.parts import heterogeneous_3_9, sets
-from assignlab.assignors.strategy import ByRules
+from assignlab.assignors.strategy import by_rules
 from assignlab.group.assignment import Assignment
 from assignlab.group.model import Group
 
-assign = ByRules(uniform.assign, extras_in_turn=True, different=heterogeneous_3_9.assign)
+assign = by_rules(uniform.assign, extras_in_turn=True, different=heterogeneous_3_9.assign)
 
 
 def reclaim(group: Group, after: Assignment) -> Assignment:

@@ -17,9 +17,9 @@ balanced group may move partitions for nothing (KAFKA-18688, mended in 4.0.1).
 from dataclasses import replace
 
 from assignlab.assignors.kafka_server import uniform
-from assignlab.assignors.strategy import ByRules
+from assignlab.assignors.strategy import by_rules
 
-assign = ByRules(uniform.assign, extras_in_turn=True)
+assign = by_rules(uniform.assign, extras_in_turn=True)
 
 STRATEGY = replace(
     uniform.STRATEGY,

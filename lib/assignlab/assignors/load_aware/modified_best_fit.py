@@ -25,9 +25,9 @@ Three members of capacity 100 have 60, 30 and 50; the one with 30 is not needed:
 
 from assignlab.assignors.load_aware.parts import weighed
 from assignlab.assignors.load_aware.parts.packing import pack
-from assignlab.assignors.strategy import ByRules, Strategy
+from assignlab.assignors.strategy import Strategy, by_rules
 
-assign = ByRules(pack, best=True)
+assign = by_rules(pack, best=True)
 
 STRATEGY = Strategy(
     name="modified-best-fit",

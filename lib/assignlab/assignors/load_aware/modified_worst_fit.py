@@ -23,9 +23,9 @@ from dataclasses import replace
 
 from assignlab.assignors.load_aware import modified_best_fit
 from assignlab.assignors.load_aware.parts.packing import pack
-from assignlab.assignors.strategy import ByRules
+from assignlab.assignors.strategy import by_rules
 
-assign = ByRules(pack, best=False)
+assign = by_rules(pack, best=False)
 
 STRATEGY = replace(
     modified_best_fit.STRATEGY,

@@ -28,7 +28,7 @@ c2 ['t', 'broker-a', 3] ['t', 'broker-a', 4]
 import numpy as np
 
 from assignlab.assignors.rocketmq.parts import queues
-from assignlab.assignors.strategy import ByRules, Strategy
+from assignlab.assignors.strategy import Strategy, by_rules
 from assignlab.compiled import njit
 from assignlab.group.model import Group
 
@@ -56,6 +56,8 @@ def averagely(starts, crowd, crowd_starts, clients):
     return owners
 
 
+assign = by_rules(queues.share_out, allocate=allocate)
+
 STRATEGY = Strategy(
     name="rocketmq-avg",
     system="RocketMQ",
@@ -69,6 +71,6 @@ STRATEGY = Strategy(
     broker=queues.BROKER,
     promises=("complete_if_equal", "client_blocks"),
     exceptions={"complete": "queues of clients that do not subscribe to the topic"},
-    assign=ByRules(queues.share_out, allocate=allocate),
+    assign=assign,
     render=queues.lists,
 )

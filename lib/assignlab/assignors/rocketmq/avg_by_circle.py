@@ -25,7 +25,7 @@ import numpy as np
 
 from assignlab.assignors.rocketmq import avg
 from assignlab.assignors.rocketmq.parts import queues
-from assignlab.assignors.strategy import ByRules
+from assignlab.assignors.strategy import by_rules
 from assignlab.compiled import njit
 from assignlab.group.model import Group
 
@@ -48,11 +48,13 @@ def by_circle(starts, crowd, crowd_starts, clients):
     return owners
 
 
+assign = by_rules(queues.share_out, allocate=allocate)
+
 STRATEGY = replace(
     avg.STRATEGY,
     name="rocketmq-avg-by-circle",
     source="org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueAveragelyByCircle",
     look=("orange", "s", "long dashes"),
     promises=("complete_if_equal", "round_the_clients"),
-    assign=ByRules(queues.share_out, allocate=allocate),
+    assign=assign,
 )

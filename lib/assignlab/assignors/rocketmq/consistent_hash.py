@@ -34,7 +34,7 @@ import numpy as np
 
 from assignlab.assignors.rocketmq import avg
 from assignlab.assignors.rocketmq.parts import queues
-from assignlab.assignors.strategy import ByRules
+from assignlab.assignors.strategy import by_rules
 from assignlab.errors import DocumentError, OriginalError
 from assignlab.group.model import Group
 
@@ -110,11 +110,13 @@ def md5(names: Iterable[str]) -> np.ndarray:
     return np.frombuffer(b"".join(digests), dtype=">u4").astype(np.int64)
 
 
+assign = by_rules(queues.share_out, allocate=allocate)
+
 STRATEGY = replace(
     avg.STRATEGY,
     name="rocketmq-consistent-hash",
     source="org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueConsistentHash",
     look=("brown", "D", "long dashes"),
     promises=("complete_if_equal", "monotone"),
-    assign=ByRules(queues.share_out, allocate=allocate),
+    assign=assign,
 )

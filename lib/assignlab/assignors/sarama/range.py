@@ -24,9 +24,9 @@ A plan is a Go map: topics have no order in it, and stand here by name.
 
 from assignlab.assignors.parts.code_points import crowds_by_id, topics_by_name
 from assignlab.assignors.parts.ranges import assign_ranges, cut_topics
-from assignlab.assignors.strategy import ByRules, Strategy
+from assignlab.assignors.strategy import Strategy, by_rules
 
-assign = ByRules(cut_topics, walk=topics_by_name, crowds=crowds_by_id, into=assign_ranges)
+assign = by_rules(cut_topics, walk=topics_by_name, crowds=crowds_by_id, into=assign_ranges)
 
 STRATEGY = Strategy(
     name="sarama-range",
