@@ -6,6 +6,7 @@ import re
 import subprocess
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -103,10 +104,14 @@ def versions(packages: Iterable[str] = PACKAGES) -> dict[str, str]:
     found = {"assignlab": assignlab.__version__, "python": platform.python_version()}
     for package in packages:
         try:
-            found[package] = metadata.version(package)
+            found[package] = _version(package)
         except metadata.PackageNotFoundError:
             continue
     return found
+
+
+# Read once: every sweep asks, and reading a package's metadata takes some milliseconds.
+_version = cache(metadata.version)
 
 
 def git_state() -> str | None:

@@ -9,8 +9,10 @@ import base64
 import html
 import re
 from collections.abc import Iterator
+from functools import cache
 from itertools import cycle
 from pathlib import Path
+from threading import Lock
 
 import jinja2
 
@@ -22,9 +24,12 @@ from assignlab.words import cell, first_sentence, linked, linking, terms_in
 TEMPLATES = Path(__file__).parent / "templates"
 PAGE_SUFFIX = ".html"
 FORMATS = {".csv": "CSV", ".parquet": "Parquet"}
+EXPORTING = Lock()
+"""The exporter keeps what it is told of a notebook: one page at a time."""
 NAVIGATION = re.compile(r"(?<=<!-- navigation -->).*?(?=<!-- /navigation -->)", re.DOTALL)
 
 
+@cache
 def environment() -> jinja2.Environment:
     """The templates of page and index; what is put into them is escaped."""
     return jinja2.Environment(
@@ -68,8 +73,6 @@ def write_page(folder: Path, plan: Plan, scale: str, left: dict) -> None:
     left: the record that the notebook left, empty where it did not complete.
     """
     import nbformat
-    from nbconvert.exporters import HTMLExporter
-    from traitlets.config import Config
 
     executed = folder / f"{plan.name}.ipynb"
     if not executed.is_file():
@@ -77,15 +80,8 @@ def write_page(folder: Path, plan: Plan, scale: str, left: dict) -> None:
     document = nbformat.read(executed, as_version=4)
     files = {result["name"]: result["files"] for result in left.get("results", [])}
     picture = _arrange(document, folder, left.get("picture"), files)
-    exporter = HTMLExporter(
-        config=Config(),
-        template_name="page",
-        extra_template_basedirs=[str(TEMPLATES)],
-        exclude_input_prompt=True,
-        exclude_output_prompt=True,
-        exclude_anchor_links=True,
-    )
-    body, sections = with_anchors(exporter.from_notebook_node(document)[0])
+    with EXPORTING:
+        body, sections = with_anchors(exporter().from_notebook_node(document)[0])
     up = "../" * len(plan.path.parts)
     body = as_lists(between_pages(body, up))
     number = number_of(plan.name)
@@ -113,6 +109,22 @@ def write_page(folder: Path, plan: Plan, scale: str, left: dict) -> None:
     )  # fmt: skip
     with whole(folder / f"{plan.name}{PAGE_SUFFIX}") as part:
         part.write_text(linked(page), encoding="utf-8")
+
+
+@cache
+def exporter():
+    """nbconvert's exporter with the template of a page, which is compiled once for all pages."""
+    from nbconvert.exporters import HTMLExporter
+    from traitlets.config import Config
+
+    return HTMLExporter(
+        config=Config(),
+        template_name="page",
+        extra_template_basedirs=[str(TEMPLATES)],
+        exclude_input_prompt=True,
+        exclude_output_prompt=True,
+        exclude_anchor_links=True,
+    )
 
 
 def with_anchors(body: str) -> tuple[str, list[tuple[str, str]]]:
