@@ -161,11 +161,11 @@ def test_two_sweeps_at_the_same_time_leave_whole_tables(
     store, grid = f"file:{tmp_path}/store", sweep.grid(members=[2, 3])
     other, counted, written = sweep.grid(members=members), Store._counted, []
 
-    def while_another_writes(self, place, schema):
+    def while_another_writes(self, place, *more):
         if place == self.path and not written:
             written.append(place)
             sweep.run(other, STRATEGIES, name=name, to=store)
-        return counted(self, place, schema)
+        return counted(self, place, *more)
 
     monkeypatch.setattr(Store, "_counted", while_another_writes)
     left = tmp_path / "store" / ".rounds" / "of-another-version" / "notes"

@@ -172,7 +172,8 @@ class Store:
         folder = f"{self._work}/round-{number:05}"
         with reaching(self._tables):
             rows.write.mode("overwrite").parquet(folder)
-            found, records, errors = self._counted(folder, rows.schema)
+            counts = ("count(distinct scenario)", "count(*)", "count(error)")
+            found, records, errors = self._counted(folder, rows.schema, *counts)
             if found < (scenarios if always else 1):
                 # An executor that does not see the folder writes into one of its own, and Spark
                 # says nothing.
@@ -202,7 +203,7 @@ class Store:
                 if VANISHED in str(error):
                     return False
                 raise
-            records = self._counted(self.path, schema)[1]
+            [records] = self._counted(self.path, schema, "count(*)")
             whole = records == sum(one.records for one in self.done.values())
             if not whole or self.is_disturbed():
                 return False
@@ -253,11 +254,10 @@ class Store:
             found[folder] = Notes(max(before.last, last), rounds)
         return found
 
-    def _counted(self, place: str, schema) -> tuple[int, int, int]:
-        """How many scenarios and records lie at ``place``, and how many of these are errors."""
-        counts = ("count(distinct scenario)", "count(*)", "count(error)")
+    def _counted(self, place: str, schema, *counts: str) -> tuple[int, ...]:
+        """The counts (in SQL) of the records at ``place``, 0 where nothing lies there."""
         found = at(self._spark, place, schema, lambda rows: rows.selectExpr(*counts).first())
-        return tuple(found or (0, 0, 0))
+        return tuple(found or [0] * len(counts))
 
     def _set_state(self, what: dict) -> None:
         self._put(f"{self.path}.state", what)
