@@ -21,6 +21,9 @@ PYTHON := $(shell for python in python3 python3.13 python3.12 python3.14 python3
 	&& { echo "$$python"; exit; }; done; echo python3)
 endif
 
+# An environment whose Python has gone, or is another since the system was upgraded, is not ready.
+$(if $(wildcard $(READY)),$(shell $(BIN)/python -c 'import pip' 2>/dev/null || rm -f $(READY)))
+
 # Where the library has changed since it was compiled, the first notebook does not wait for the rest.
 AHEAD = $(if $(shell find lib/assignlab -name '*.py' -newer $(WARM) 2>&1),--compile-ahead)
 
@@ -68,7 +71,8 @@ docs-check: setup ## say which pages are out of date
 	@$(BIN)/python docs/tables.py --check
 
 doctor: ## say what is missing on this machine, and how to get it
-	@PYTHONPATH=lib PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m assignlab.local.doctor --before-setup
+	@PYTHONPATH=lib PYTHONDONTWRITEBYTECODE=1 $(if $(wildcard $(READY)),$(BIN)/python,$(PYTHON)) \
+	-m assignlab.local.doctor $(if $(wildcard $(READY)),,--before-setup)
 
 setup: $(READY) ## make .venv with the pinned packages, and Java where the machine has none
 	@$(BIN)/python -m assignlab.local.java constraints.txt
@@ -83,7 +87,7 @@ check:
 # activate comes last: an environment that was interrupted while it was made lacks it, and maybe pip.
 $(READY): pyproject.toml constraints.txt | check
 	@echo "set-up: installing into $(VENV) with $(PYTHON)"
-	@test -f $(BIN)/activate && $(BIN)/python -c '$(RIGHT_PYTHON)' 2>/dev/null \
+	@test -f $(BIN)/activate && $(BIN)/python -c 'import pip; $(RIGHT_PYTHON)' 2>/dev/null \
 	|| $(PYTHON) -m venv --clear $(VENV)
 	@$(BIN)/python -m pip install --disable-pip-version-check --no-compile \
 	-c constraints.txt -e '.[test]'

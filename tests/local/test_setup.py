@@ -1,8 +1,10 @@
 """Set-up files agree with each other, and the Makefile sets up once."""
 
 import os
+import platform
 import shutil
 import subprocess
+import sys
 import tomllib
 from importlib import metadata
 from pathlib import Path
@@ -101,9 +103,10 @@ def copy(tmp_path):
 
 
 def calls(folder: Path) -> list[str]:
+    """What was called since it was last asked, but for questions whether the environment works."""
     text = (folder / "calls").read_text()
     (folder / "calls").unlink()
-    return text.splitlines()
+    return [call for call in text.splitlines() if " -c import" not in call]
 
 
 INSTALL = (
@@ -115,8 +118,7 @@ def test_study_sets_up_and_compiles_beside_the_run_once(copy):
     # The stand-in for Java's wheel asks nothing of this machine.
     first = make(copy, "study")
     assert first.returncode == 0, first.stderr
-    told = [call for call in calls(copy) if " -c import" not in call]
-    assert told == [
+    assert calls(copy) == [
         INSTALL,
         "python -m assignlab.local.java constraints.txt",
         "assignlab run --scale study --jobs 2 --compile-ahead",
@@ -152,6 +154,24 @@ def test_an_environment_that_was_interrupted_is_made_anew(copy):
     (copy / ".venv" / "bin" / "activate").unlink()
     make(copy, python, "setup")
     assert (told := calls(copy)).index(anew) < told.index(INSTALL)
+
+
+def test_an_environment_whose_python_has_gone_is_made_anew(copy):
+    make(copy, "setup")
+    python = copy / ".venv" / "bin" / "python"
+    python.unlink()
+    python.symlink_to("python-of-before-the-upgrade")
+    result = make(copy, "-n", "setup")
+    assert result.returncode == 0 and "-m venv --clear .venv" in result.stdout, result.stderr
+
+
+def test_the_doctor_tells_of_the_environment_once_there_is_one(copy):
+    told = make(copy, f"PYTHON={sys.executable}", "doctor").stdout
+    assert f"doctor: Python {platform.python_version()} " in told
+    make(copy, "setup")
+    calls(copy)
+    make(copy, "doctor")
+    assert calls(copy) == ["python -m assignlab.local.doctor"]
 
 
 def test_a_problem_stops_make_before_anything_is_installed(copy):
