@@ -736,9 +736,10 @@ def test_stderr_may_stand_between_the_rows():
     assert len(first["members"]) == 3 and second["state"] == "Empty"
 
 
-def test_a_file_of_powershell_is_utf_16(tmp_path):
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le"])
+def test_a_file_of_powershell_is_utf_16(tmp_path, encoding):
     path = tmp_path / "group.txt"
-    path.write_text(DESCRIBE, encoding="utf-16")
+    path.write_text(DESCRIBE.lstrip(), encoding=encoding)
     assert groups.read(path) == groups.read(DESCRIBE)
 
 

@@ -151,6 +151,19 @@ def test_one_of_several_masters_that_listens_suffices():
 
 
 @pytest.mark.slow
+def test_what_a_connect_client_lacks_is_named_with_what_installs_it(tmp_path):
+    script = tmp_path / "sweep.py"  # a file: PySpark takes what "-c" runs for tests of its own
+    script.write_text(
+        "import sys; sys.modules['grpc'] = None\n"
+        "from assignlab.sweep.spark import session; session()"
+    )
+    own = {"SPARK_REMOTE": "sc://127.0.0.1:1"}
+    command = [sys.executable, str(script)]
+    said = subprocess.run(command, env=os.environ | own, capture_output=True, text=True).stderr
+    assert f"-m pip install 'pyspark[connect]=={pyspark.__version__}' (" in said.splitlines()[-1]
+
+
+@pytest.mark.slow
 @needs_connect
 def test_a_connect_server_that_does_not_listen(tmp_path):
     address = f"sc://127.0.0.1:{free_port()}"

@@ -9,6 +9,7 @@ The client is confluent-kafka (extra ``live``), imported when a cluster is asked
 """
 
 import struct
+import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -25,7 +26,7 @@ ASKED_WITHIN_S = 20
 """Every call ends by itself after so long."""
 ENDED = ("DEAD", "UNKNOWN")
 DENIED = "AUTHORIZATION_FAILED"
-REMEDY = ".venv/bin/pip install -e '.[live]' in the clone"
+PACKAGES = "'confluent-kafka>=2.10,<3' 'javaproperties>=0.8,<1'"
 
 Place = tuple[str | None, str, int]
 """Group, topic, partition."""
@@ -69,7 +70,8 @@ class Live:
             )
         except ImportError as missing:
             raise AssignlabError(
-                f"asking a cluster needs {missing.name}, which is not installed: {REMEDY}"
+                f"asking a cluster needs {missing.name}, which is not installed: "
+                f"{sys.executable} -m pip install {PACKAGES}"
             ) from None
         said: list[str] = []
         settings: dict[str, Any] = {"bootstrap.servers": self.bootstrap, "log_level": 0, **given}

@@ -149,8 +149,8 @@ def _decoded(source: Any, content: str | bytes) -> Text:
     name = printable(str(source))
     if isinstance(content, str):
         return Text(name, content)
-    # Windows PowerShell writes what is redirected into a file in UTF-16.
-    wide = content.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
+    # Windows PowerShell writes what is redirected into a file in UTF-16, others so without its mark.
+    wide = content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) or content[1:2] == b"\0"
     encoding = "UTF-16" if wide else "UTF-8"
     try:
         return Text(name, content.decode(encoding))

@@ -108,12 +108,19 @@ def session():
 
 def connect(remote: str):
     """The session on a Spark Connect server; raises :class:`SparkDidNotStart` if none answers."""
-    from pyspark.errors import PySparkValueError
+    import pyspark
+    from pyspark.errors import PySparkImportError, PySparkValueError
     from pyspark.sql import SparkSession
-    from pyspark.sql.connect.client.retries import DefaultPolicy
 
     try:
+        from pyspark.sql.connect.client.retries import DefaultPolicy
+
         spark = SparkSession.builder.remote(remote).getOrCreate()
+    except PySparkImportError as error:
+        raise SparkDidNotStart(
+            f"{remote} (SPARK_REMOTE) needs packages that are not installed: {sys.executable} -m "
+            f"pip install 'pyspark[connect]=={pyspark.__version__}' ({first_line(error)})"
+        ) from error
     except PySparkValueError as error:
         raise SparkDidNotStart(
             f"{remote!r} (SPARK_REMOTE) is no address of a Spark Connect server: sc://HOST:PORT "
