@@ -94,7 +94,6 @@ def load_large() -> None:
 def load_spark() -> None:
     """Have Java keep Spark's classes, with a line for it; nothing where no Java can."""
     from assignlab import sweep
-    from assignlab.local.java import NoJava
     from assignlab.sweep.spark import SparkDidNotStart, keep_classes
 
     def small_sweep():
@@ -103,7 +102,7 @@ def load_spark() -> None:
             sweep.run(grid, ["range"], name="warm", to=folder).summary(["strategy"], ["count_gap"])
 
     began = time.monotonic()
-    with suppress(NoJava, SparkDidNotStart, OSError):
+    with suppress(SparkDidNotStart, OSError):  # NoJava is one
         if keep_classes(small_sweep):
             tell(f"Spark's classes {time.monotonic() - began:.1f} s")
 

@@ -14,6 +14,7 @@ from assignlab import compiled
 from assignlab.advice import commands, happening, what_if
 from assignlab.advice.report import Report
 from assignlab.cli import main
+from assignlab.local import java
 from conftest import document
 
 RECORDED = Path(__file__).parents[1] / "data" / "groups" / "kafka-4.3.0"
@@ -107,6 +108,14 @@ def test_a_group_of_two_moments_does_not_keep_the_others_from_an_answer(tmp_path
     assert said.exit_code == 0 and "of two moments" in complaints(said)[0]
     said = asked("show", *texts, "--group", "billing-classic")
     assert said.exit_code == 1 and "of two moments" in complaints(said)[0]
+
+
+def test_a_survey_on_spark_without_java_is_refused_in_a_line(cluster, monkeypatch):
+    monkeypatch.setattr("pyspark.SparkContext._active_spark_context", None)
+    monkeypatch.setattr(java, "machine_java", lambda environ: (None, []))
+    monkeypatch.setattr(java, "wheel_home", lambda: None)
+    said = asked("survey", cluster, "--spark")
+    assert said.exit_code == 2 and complaints(said) == [f"assignlab: {java.missing([])}"]
 
 
 def test_text_and_json_and_a_page_are_told_one_at_a_time(cluster, tmp_path):

@@ -178,7 +178,7 @@ def _of_groups(sources: Sources, told: Told, tell: Callable) -> int:
         raise  # a reader that has enough, such as head
     except OSError as error:
         where = "" if error.filename is None else f"{error.filename}: "
-        told.complain(printable(f"{where}{error.strerror}"))
+        told.complain(printable(f"{where}{error.strerror or error}"))
         return 2
     except AssignlabError as error:
         told.complain(printable(str(error)))

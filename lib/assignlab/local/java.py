@@ -32,8 +32,9 @@ INSTALL_HINT = (
 )
 
 
-class NoJava(RuntimeError):
-    """No Java that Spark runs on; the message says how to get one."""
+class NoJava(OSError):
+    """No Java that Spark runs on; the message says how to get one. Commands tell it in a line, as
+    they tell of a file that is missing."""
 
 
 class Java:
