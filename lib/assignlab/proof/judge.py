@@ -4,7 +4,7 @@
     assignlab proof judge --quick     # without those that assert nothing
     assignlab proof judge --defects   # and with planted defects: how many cases turn red?
 
-kafka-clients 4.3.0 is the newest release whose tests are published. The module
+kafka-clients 4.3.1 is the newest release whose tests are published. The module
 ``oracle/kafka-tests`` runs them in a JVM in which every assignment that an assignor would make is
 answered by one ``assignlab assign`` process instead, a group document a line. Where a JDK, Maven
 or the jars are missing, :class:`~assignlab.proof.originals.OriginalsUnavailable` says so.
@@ -21,7 +21,7 @@ from assignlab.errors import refuse_unknown
 from assignlab.proof import originals
 from assignlab.proof.defects import DEFECTS
 
-TESTS = originals.System("kafka-tests", "assignlab.oracle.kafkatests.Judge", release="4.3.0")
+TESTS = originals.System("kafka-tests", "assignlab.oracle.kafkatests.Judge", release="4.3.1")
 PACKAGE = "org.apache.kafka.clients.consumer."
 CLASSES = (
     "RangeAssignorTest",
