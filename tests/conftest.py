@@ -2,9 +2,11 @@
 
 import gc
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadFileScheduling
 
 from assignlab.assignors.answer import answer
 from assignlab.local.java import BRIEF, NoJava, java_home
@@ -34,10 +36,14 @@ settings.register_profile("quick", max_examples=20)
 """For the tests of every save; the others draw as many examples as they say."""
 
 
+OF_ONE_SPARK = ("test_aggregate", "test_interrupted", "test_sweep", "test_timeline_sweep")
+"""The files whose tests ask for Spark are tested by one process: another would start a Spark for each."""
+
+
 LONG = (
-    "test_stores", "test_notebooks", "test_no_answer", "test_compiled",
-    "test_aggregate", "test_interrupted", "test_judge", "test_cluster",
-    "test_sweep", "test_recommend", "test_runner", "test_golden", "test_live_originals",
+    "test_stores", "test_notebooks", *OF_ONE_SPARK, "test_no_answer",
+    "test_judge", "test_cluster", "test_compiled",
+    "test_recommend", "test_runner", "test_golden", "test_live_originals",
     "test_reality", "test_other_clients", "test_timeline", "test_jvm", "test_contract",
 )  # fmt: skip
 """The files that take longest begin first, or one core waits at the end: of those at a time each
@@ -52,6 +58,19 @@ kill; and the memory that one takes, with its Spark."""
 def pytest_xdist_auto_num_workers() -> int:
     """What ``-n auto`` means here: fewer where the memory is short."""
     return max(1, min(AT_ONCE, memory() // EACH))
+
+
+class Files(LoadFileScheduling):
+    """Deals whole files to the processes, those of `OF_ONE_SPARK` as if they were one."""
+
+    def _split_scope(self, nodeid):
+        file = super()._split_scope(nodeid)
+        return "of one Spark" if Path(file).stem in OF_ONE_SPARK else file
+
+
+def pytest_xdist_make_scheduler(config, log):
+    """Who tests which file."""
+    return Files(config, log) if config.option.dist == "loadfile" else None
 
 
 def pytest_collection_modifyitems(items):

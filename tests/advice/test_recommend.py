@@ -30,6 +30,22 @@ def few_draws(monkeypatch):
     monkeypatch.setattr(pauses, "SEEDS", pauses.SEEDS[:1])
 
 
+@pytest.fixture(scope="module", autouse=True)
+def played_once():
+    """Many tests ask about the same groups: each of their histories is played once for all."""
+    play, known = timeline.run, {}
+
+    def run(*asked):
+        key = repr(asked)
+        if key not in known:
+            known[key] = play(*asked)
+        return known[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(timeline, "run", run)
+        yield
+
+
 def cited(report):
     return set(re.findall(r"\bW\d+\b", " ".join(report.said)))
 
