@@ -93,34 +93,36 @@ def test_of_a_log_that_spark_ended_with_nothing_is_told_that_is_older_than_the_s
 
 @pytest.mark.slow
 @needs_java
-def test_after_a_spark_that_did_not_start_what_is_set_then_counts(tmp_path):
-    script = """
+def test_what_is_no_master_is_told_in_a_line_and_what_is_set_then_counts(tmp_path):
+    wrong = ["127.0.0.1:7077", "sparkk://x:1"]
+    script = f"""
 import os
+from assignlab import sweep
 from assignlab.sweep.spark import SparkDidNotStart, session
-try:
-    session()
-except SparkDidNotStart:
-    os.environ["SPARK_MASTER"] = "local[1]"
-    os.environ["PYSPARK_SUBMIT_ARGS"] = "--conf spark.mine=yes pyspark-shell"
-    print(session().sparkContext.getConf().get("spark.mine"))
+for url in {wrong}:
+    os.environ["SPARK_MASTER"] = url
+    try:
+        sweep.run(sweep.grid(), ["range@2.0"])
+    except SparkDidNotStart as error:
+        print(error)
+os.environ["SPARK_MASTER"] = "local[1]"
+os.environ["PYSPARK_SUBMIT_ARGS"] = "--conf spark.mine=yes pyspark-shell"
+print(session().sparkContext.getConf().get("spark.mine"))
 """
-    own = {OUTPUTS_VARIABLE: str(tmp_path), "SPARK_MASTER": "sparkk://x:1"}
+    own = {OUTPUTS_VARIABLE: str(tmp_path), "ASSIGNLAB_RUN_FOLDER": str(tmp_path)}
     command = [sys.executable, "-c", script]
     answer = subprocess.run(command, env=os.environ | own, capture_output=True, text=True)
-    assert answer.stdout == "yes\n", answer.stderr
+    *told, last = answer.stdout.splitlines()
+    assert last == "yes", answer.stderr
+    for line, url in zip(told, wrong, strict=True):
+        assert line.startswith(f"'{url}' (SPARK_MASTER) is no ")
 
 
 @pytest.mark.slow
-@needs_java
-@pytest.mark.parametrize(
-    "wrong",
-    [{"SPARK_MASTER": "127.0.0.1:7077"}, {"SPARK_MASTER": "sparkk://x:1"}, {"SPARK_REMOTE": "x:1"}],
-)
-def test_what_is_no_address_is_told_in_a_line(tmp_path, wrong):
-    process = asked(tmp_path, **wrong)
-    said = process.communicate(timeout=120)[1].splitlines()[-1]
-    [(variable, url)] = wrong.items()
-    assert f"SparkDidNotStart: '{url}' ({variable}) is no " in said
+@needs_connect
+def test_what_is_no_address_of_a_connect_server_is_told_in_a_line(tmp_path):
+    said = asked(tmp_path, SPARK_REMOTE="x:1").communicate(timeout=120)[1].splitlines()[-1]
+    assert "SparkDidNotStart: 'x:1' (SPARK_REMOTE) is no " in said
 
 
 @pytest.mark.slow
@@ -278,21 +280,27 @@ def test_what_the_user_says_to_spark_wins(monkeypatch, tmp_path):
 
 @needs_java
 @pytest.mark.slow
-@pytest.mark.parametrize("master", [None, "local[2]"])
-def test_what_spark_submit_is_told_counts_and_spark_master_before_it(master, tmp_path):
+def test_what_spark_submit_is_told_counts_and_spark_master_before_it(tmp_path):
     script = tmp_path / "asks.py"
     script.write_text(
+        "import os\n"
         "from assignlab.sweep.spark import session\n"
-        "found = session().sparkContext\n"
-        "print(found.master, found.getConf().get('spark.executor.memory'))\n"
+        "def ask():\n"
+        "    found = session().sparkContext\n"
+        "    print(found.master, found.getConf().get('spark.executor.memory'))\n"
+        "    found.stop()\n"
+        "ask()\n"
+        "os.environ['SPARK_MASTER'] = 'local[2]'\n"
+        "ask()\n"
     )
     command = [str(Path(pyspark.__file__).parent / "bin" / "spark-submit"), "--master", "local[1]"]
-    own = {"PYSPARK_PYTHON": sys.executable} | ({"SPARK_MASTER": master} if master else {})
+    own = {"PYSPARK_PYTHON": sys.executable, "JAVA_HOME": java_home()}
     answer = subprocess.run(
         [*command, "--conf", "spark.executor.memory=777m", str(script)],
-        env={**os.environ, "JAVA_HOME": java_home(), **own}, capture_output=True, text=True,
+        env=os.environ | own, capture_output=True, text=True,
     )  # fmt: skip
-    assert answer.stdout.splitlines()[-1:] == [f"{master or 'local[1]'} 777m"], answer.stderr
+    said = answer.stdout.splitlines()[-2:]
+    assert said == ["local[1] 777m", "local[2] 777m"], answer.stderr
 
 
 @needs_java

@@ -630,7 +630,7 @@ class Client(Consumer):
     def _join_complete(self, generation: int, partitions: np.ndarray, claim: Claim | None) -> None:
         """The assignment is here: give up the difference, take what is new; a partition that is listed
         twice is one."""
-        partitions = partitions[np.sort(np.unique(partitions, return_index=True)[1])]
+        partitions = np.array([*dict.fromkeys(partitions.tolist())], dtype=np.int64)
         self.completing = False
         if not self.leads:
             self._follow()
@@ -649,11 +649,9 @@ class Client(Consumer):
         if not self.world.cluster.of_topics(partitions, self._accepted()).all():
             self.request_rejoin("received assignment does not match the current subscription")
             return
-        given = np.unique(self.world.cluster.topic[partitions])
-        asked = set(self.joined_subscription)
-        unasked = tuple(t for t in given.tolist() if t not in asked)
-        if unasked:
-            self._read_unasked(unasked)
+        given = set(self.world.cluster.topic[partitions].tolist())
+        if unasked := given.difference(self.joined_subscription):
+            self._read_unasked(tuple(sorted(unasked)))
         self.remembered[self.protocol] = claim
         if self.cooperative:
             self.claim = claim
