@@ -12,14 +12,12 @@ from assignlab.groups.text import Text
 
 @dataclass(frozen=True, kw_only=True)
 class Format:
-    """A text that people can export.
+    """A text that people can export: the command or the tool, and where the format was looked up.
 
-    ``name``: the command or the tool. ``lacks``: what it does not say, beside what none says.
-    ``source``: where the format was looked up.
+    What each lacks stands in ``docs/your-group.md``.
     """
 
     name: str
-    lacks: str
     source: str
 
 

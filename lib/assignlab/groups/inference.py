@@ -84,12 +84,9 @@ def document(seen: Seen, cluster: dict[str, TopicRow]) -> dict[str, Any]:
             host=member.host,
             partitions=member.partitions if holdings is None else None,
         )
+        | ({} if holdings is None or member.member in holdings else {"owned": None})
         for member in members
     ]
-    if holdings is not None:
-        for entry, member in zip(entries, members, strict=True):
-            if member.member not in holdings:
-                entry["owned"] = None
     _add_generations(entries, members, protocol, say)
     _say_what_no_text_has(members, topics, holdings, say)
     return _without_gaps(

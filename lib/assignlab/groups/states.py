@@ -1,14 +1,8 @@
 """The states of a group, however a tool spells them."""
 
 STATES = (
-    "PreparingRebalance",
-    "CompletingRebalance",
-    "Stable",
-    "Dead",
-    "Empty",
-    "Assigning",
-    "Reconciling",
-)
+    "PreparingRebalance", "CompletingRebalance", "Stable", "Dead", "Empty", "Assigning", "Reconciling",
+)  # fmt: skip
 
 WARNED = "Rebalancing"
 """What kafka-consumer-groups warns of, where it names no state."""

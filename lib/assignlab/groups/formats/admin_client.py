@@ -123,7 +123,6 @@ def _of_topic(entry: Any) -> list[tuple[str, int]]:
 
 FORMAT = JsonFormat(
     name="AdminClient JSON",
-    lacks="offsets and lag; subscriptions, except kafka-python's",
     source="kafka-python 3.0.12, confluent-kafka 2.16.1, ConsumerGroupDescription of Kafka 4.3",
     fits=fits,
     read=read,

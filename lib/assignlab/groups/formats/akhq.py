@@ -48,7 +48,6 @@ def read(value: dict[str, Any]) -> Iterator[Row]:
 
 FORMAT = JsonFormat(
     name="AKHQ",
-    lacks="static ids",
     source="AKHQ of February 2025, models/ConsumerGroup.java",
     fits=fits,
     read=read,

@@ -69,7 +69,6 @@ def _owner(where: tuple[str, str, int], entry: dict[str, Any]) -> Iterator[Row]:
 
 FORMAT = JsonFormat(
     name="Burrow",
-    lacks="member ids, the strategy; partitions without a commit, members that hold nothing",
     source="Burrow of October 2025, core/protocol and httpserver/structs.go",
     fits=fits,
     read=read,

@@ -22,7 +22,6 @@ def read(samples: list[Sample]) -> Iterator[Row]:
 
 FORMAT = MetricFormat(
     name="Burrow's metrics",
-    lacks="members, owners, the strategy; partitions without a commit",
     source="Burrow of October 2025, httpserver/prometheus.go",
     names=frozenset({LAG}),
     read=read,

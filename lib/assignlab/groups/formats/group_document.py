@@ -56,7 +56,6 @@ def _expect_kinds(entry: dict[str, Any], known: Kinds, where: str = "") -> None:
 
 FORMAT = JsonFormat(
     name="group document",
-    lacks="nothing that an assignor sees",
     source="docs/group-document.md",
     fits=fits,
     read=read,

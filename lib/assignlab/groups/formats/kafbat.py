@@ -46,7 +46,6 @@ def read(value: dict[str, Any]) -> Iterator[Row]:
 
 FORMAT = JsonFormat(
     name="Kafbat UI",
-    lacks="client ids and static ids; the ids of members that hold nothing",
     source="Kafbat UI of July 2026, consumer-groups.tsp and ConsumerGroupMapper.java",
     fits=fits,
     read=read,

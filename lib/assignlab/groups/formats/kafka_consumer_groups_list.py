@@ -34,7 +34,6 @@ def read(text: Text) -> Iterator[Row]:
 
 FORMAT = LineFormat(
     name="kafka-consumer-groups --list --type --state",
-    lacks="members, partitions and the strategy",
     source="ConsumerGroupCommand of Kafka 2.8 to 4.3, GroupsCommand of 4.0 to 4.3",
     head=re.compile(r"\s*GROUP\s+(TYPE|STATE|TYPE\s+STATE|TYPE\s+PROTOCOL)\s*$"),
     read=read,

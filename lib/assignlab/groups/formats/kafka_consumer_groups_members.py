@@ -119,7 +119,6 @@ def _partitions(text: Text, cells: Cells, column: str, part: re.Pattern) -> Part
 
 FORMAT = LineFormat(
     name="kafka-consumer-groups --describe --members",
-    lacks="the strategy; offsets and lag; who holds what, without --verbose and in 3.8 and 3.9",
     source="ConsumerGroupCommand of Kafka 2.0 to 4.3",
     head=table.head(COLUMNS),
     read=read,

@@ -68,7 +68,6 @@ def _member(cells: Cells) -> tuple[str | None, str | None, str | None]:
 
 FORMAT = LineFormat(
     name="kafka-consumer-groups --describe",
-    lacks="the strategy; members that hold nothing where the group is classic; static ids",
     source="ConsumerGroupCommand of Kafka 0.10 to 4.3",
     head=table.head(COLUMNS),
     read=read,

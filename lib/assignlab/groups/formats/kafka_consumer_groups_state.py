@@ -51,7 +51,6 @@ def read(text: Text) -> Iterator[Row]:
 
 FORMAT = LineFormat(
     name="kafka-consumer-groups --describe --state",
-    lacks="members and partitions",
     source="ConsumerGroupCommand of Kafka 2.0 to 4.3",
     head=table.head(COLUMNS),
     read=read,

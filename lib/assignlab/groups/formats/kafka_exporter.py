@@ -33,7 +33,6 @@ def read(samples: list[Sample]) -> Iterator[Row]:
 
 FORMAT = MetricFormat(
     name="kafka_exporter",
-    lacks="members but for their number, owners, the strategy",
     source="kafka_exporter of January 2026, README.md and kafka_exporter.go",
     names=frozenset({MEMBERS, LAG, PARTITIONS}),
     read=read,

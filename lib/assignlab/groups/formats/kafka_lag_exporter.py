@@ -33,7 +33,6 @@ def read(samples: list[Sample]) -> Iterator[Row]:
 
 FORMAT = MetricFormat(
     name="kafka-lag-exporter",
-    lacks="the strategy, static ids, members that hold nothing",
     source="kafka-lag-exporter of January 2023, README.md and KafkaClient.scala",
     names=frozenset({LAG}),
     read=read,

@@ -34,7 +34,6 @@ def read(value: dict[str, Any]) -> Iterator[Row]:
 
 FORMAT = JsonFormat(
     name="kafka-python topics describe",
-    lacks="groups; it adds partition counts and topic ids to what other texts say",
     source="kafka-python 3.0.12",
     fits=fits,
     read=read,

@@ -27,7 +27,6 @@ def read(text: Text) -> NoReturn:
 
 FORMAT = LineFormat(
     name="kafka-share-groups (refused)",
-    lacks="owners of partitions",
     source="ShareGroupCommand of Kafka 4.0 to 4.3",
     head=re.compile(
         r"\s*(GROUP\s+TOPIC\s+PARTITION\s.*START-OFFSET"

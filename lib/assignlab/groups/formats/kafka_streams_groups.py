@@ -21,7 +21,6 @@ def read(text: Text) -> NoReturn:
 
 FORMAT = LineFormat(
     name="kafka-streams-groups (refused)",
-    lacks="owners of partitions",
     source="StreamsGroupCommand of Kafka 4.1 to 4.3",
     head=re.compile(
         r"\s*(GROUP\s+(MEMBER|TARGET-ASSIGNMENT-EPOCH)\s"

@@ -46,7 +46,6 @@ def read(text: Text) -> Iterator[Row]:
 
 FORMAT = LineFormat(
     name="kafka-topics --describe",
-    lacks="groups; it adds partition counts and topic ids to what other texts say",
     source="TopicCommand of Kafka 1.0 to 4.3",
     head=re.compile(r"\s*Topic:"),
     read=read,

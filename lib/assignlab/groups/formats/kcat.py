@@ -43,7 +43,6 @@ def read(text: Text) -> Iterator[Row]:
 
 FORMAT = LineFormat(
     name="kcat -L",
-    lacks="groups; it adds partition counts to what other texts say",
     source="kcat 1.7.1",
     head=re.compile(r"\s*Metadata for .* \(from broker "),
     read=read,

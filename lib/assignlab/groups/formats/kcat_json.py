@@ -26,7 +26,6 @@ def read(value: dict[str, Any]) -> Iterator[Row]:
 
 FORMAT = JsonFormat(
     name="kcat -L -J",
-    lacks="groups; it adds partition counts to what other texts say",
     source="kcat 1.7.1",
     fits=fits,
     read=read,

@@ -47,7 +47,6 @@ def read(samples: list[Sample]) -> Iterator[Row]:
 
 FORMAT = MetricFormat(
     name="kminion",
-    lacks="members but for their number, owners",
     source="kminion of August 2026, docs/metrics.md and collect_consumer_groups.go",
     names=frozenset({INFO, MEMBERS, IDLE, LAG, TOPIC}),
     read=read,

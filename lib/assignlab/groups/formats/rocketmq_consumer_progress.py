@@ -61,7 +61,6 @@ def read(text: Text) -> Iterator[Row]:
 
 FORMAT = LineFormat(
     name="mqadmin consumerProgress",
-    lacks="the strategy; client ids, and clients that hold nothing: add consumerConnection",
     source="ConsumerProgressSubCommand of RocketMQ 5.3",
     head=table.head(COLUMNS),
     read=read,

@@ -86,7 +86,6 @@ def _summary(text: Text) -> dict[str, str | None]:
 
 FORMAT = LineFormat(
     name="rpk group describe",
-    lacks="the ids of members that hold nothing",
     source="redpanda, src/go/rpk/pkg/cli/group/describe.go",
     head=re.compile(r"\s*GROUP\s+(?!TOPIC\b|CONSUMER-ID\b|COORDINATOR\b)\S+\s*$"),
     read=read,
