@@ -55,7 +55,7 @@ def alike(subject: Subject) -> tuple[str, Table]:
             key = (strategy.base, strategy.system, from_nothing, keeping)
             found.setdefault(key, []).append(strategy)
     rows = [
-        (base, system, releases(alike, [s for s in asked if s.base == base]), from_nothing, keeping)
+        (base, system, releases(alike, asked), from_nothing, keeping)
         for (base, system, from_nothing, keeping), alike in found.items()
     ]
     names = [f"{row[0]} ({row[2]})" for row in rows]
@@ -71,9 +71,9 @@ def alike(subject: Subject) -> tuple[str, Table]:
     return said, Table("alike", "Who would have given exactly this", columns, rows)
 
 
-def releases(some: list[Strategy], every: list[Strategy]) -> str:
-    """The releases of some of a strategy's behaviours; those that follow each other as one span."""
-    axis = sorted(every, key=lambda strategy: version(strategy.first))
+def releases(some: list[Strategy], asked: list[Strategy]) -> str:
+    """The releases of some of a strategy's behaviours, of those asked; what follow each other as one span."""
+    axis = sorted((s for s in asked if s.base == some[0].base), key=lambda s: version(s.first))
     return spans(some, axis, attrgetter("first", "last"))
 
 

@@ -27,17 +27,16 @@ HAS = {
 }
 """What clients have that lack a strategy of Java's, or KIP-848 (of its requests Sarama 1.61.1 and
 kafka-python 3.0.12 have no more than the numbers, aiokafka 0.14.0 nothing)."""
-ONE_PROTOCOL = (LIBRDKAFKA, "kafka-python")
-"""Clients that refuse a list of eager and cooperative strategies (kafka-python 3.0.12 in
-``ConsumerCoordinator._validate_rebalance_protocol``); Sarama and franz-go take one."""
 NAMED = {s.system: s for s in assignors.strategies().values() if s.client_id}
 """A strategy of each system whose clients are known by their ids."""
 TAKEN_FOR = "The members are taken for clients of {}, by their strategy or their ids."
 SEVERAL = (
     "several kinds, some of {} (what one of them lacks is not tried; played is Kafka's Java client)"
 )
-OWN = " Strategies whose names begin with {} are its own (of {})"
-ALSO_TIMES = ", and so are times without an owner; others are Kafka's."
+OWN = (
+    " Strategies whose names begin with {} are its own (of {}), and so are times without an owner; others"
+    " are Kafka's."
+)
 FORGETS = (
     " Its sticky forgets what members had, so more partitions move than with Kafka's, which is played"
     " (cooperative-sticky does not)."
@@ -108,7 +107,7 @@ def taken_for(asked: Subject, *others: Strategy) -> list[str]:
         some = clients_in(asked)
         return [TAKEN_FOR.format(SEVERAL.format(listed(some)))] if some else []
     release = next(s.last for s in assignors.strategies().values() if s.system == client)
-    own = OWN.format(client, release) + ALSO_TIMES
+    own = OWN.format(client, release)
     played = dict.fromkeys(s.name for s in (asked.strategy, *others) if s and lacks(asked, s))
     if played:
         own += f" It does not have {listed(played)}."

@@ -58,13 +58,9 @@ def load(document: dict[str, Any]) -> tuple[list[str], list[Table]]:
             if topic in weights and partition in weights[topic]
         ]
         owned |= {(topic, partition) for _, topic, partition in own}
-        heaviest = max(own, default=None)
-        label = (
-            f"{heaviest[1]}-{heaviest[2]}: {amount(heaviest[0])}"
-            if heaviest and heaviest[0]
-            else None
-        )
-        per_member.append((sum(weight for weight, *_ in own), member["id"], len(own), label))
+        weight, topic, partition = max(own, default=(0, None, None))
+        heaviest = f"{topic}-{partition}: {amount(weight)}" if weight else None
+        per_member.append((sum(weight for weight, *_ in own), member["id"], len(own), heaviest))
     per_member.sort(key=lambda row: -row[0])
     if not any(row[2] for row in per_member):
         return [], []

@@ -235,7 +235,7 @@ def usual_events(
         return {}
     new_life, moments = lives(subject, strategy), starts(config, is_large(subject))
     largest = max(topics_of(subject), key=lambda topic: topic.partitions)
-    name = unused(subject, "new-topic")
+    name = new_topic(subject)
     more: list[Action] = [timeline.create_topic(LEAD_MS, Topic(name, largest.partitions))]
     for member in members_of(subject):
         more.append(timeline.subscribe(LEAD_MS, member.name, [*(member.topics or ()), name]))
@@ -376,8 +376,7 @@ def migration(
     return found["migration"] if found else None
 
 
-def unused(subject: Subject, name: str) -> str:
-    """The name, with a number where there is such a topic already."""
-    known = set(subject.group.topics.names)
-    numbered = (f"{name}-{number}" for number in count(2))
-    return next(one for one in chain([name], numbered) if one not in known)
+def new_topic(subject: Subject) -> str:
+    """The name of a topic to come, with a number where there is such a topic already."""
+    names = chain(["new-topic"], (f"new-topic-{number}" for number in count(2)))
+    return next(name for name in names if name not in subject.group.topics.names.index)

@@ -48,10 +48,7 @@ def racks(subject: Subject) -> tuple[list[str], list[Table]]:
         sizes = given.sizes
         row = strategy.base, near(group, given), int(sizes.max()), int(sizes.min())
         alike[row].append(strategy)
-    rows = [
-        (base, releases(found, [s for s in asked if s.base == base]), *numbers)
-        for (base, *numbers), found in alike.items()
-    ]
+    rows = [(base, releases(found, asked), *rest) for (base, *rest), found in alike.items()]
     return [said], [Table("racks", "Owners' racks under strategies", COLUMNS, rows)]
 
 

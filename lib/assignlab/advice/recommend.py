@@ -15,25 +15,13 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from assignlab import assignors
-from assignlab.advice import pauses, what_if
-from assignlab.advice.clients import (
-    LIBRDKAFKA,
-    OF_LIBRDKAFKA,
-    ONE_PROTOCOL,
-    TAKEN_FOR,
-    as_run,
-    client_of,
-    clients_in,
-    strategies_for,
-    taken_for,
-    too_old,
-)
+from assignlab.advice import clients, pauses, what_if
 from assignlab.advice.law import PER_TOPIC, law, least_idle
 from assignlab.advice.play import steps
 from assignlab.advice.report import Lines, Report, Table
 from assignlab.advice.subject import CLASSIC, Range, Subject, answered_by, is_server, subject
 from assignlab.advice.what_if import Row
-from assignlab.assignors.strategy import Strategy
+from assignlab.assignors.strategy import ONE_PROTOCOL, Strategy
 from assignlab.errors import AssignlabError
 from assignlab.groups.show import title
 from assignlab.groups.states import MOVING
@@ -81,14 +69,16 @@ def report(
     """What to set for the group of a document; ``strategy``: instead of its own."""
     if strategy is not None:
         document = answered_by(document, strategy)
-    document = as_run(document, release)
+    document = clients.as_run(document, release)
     asked = subject(document)
     own = asked.chosen()
-    client = client_of(asked)
-    names = strategies_for(asked, release)
+    client = clients.client_of(asked)
+    names = clients.strategies_for(asked, release)
     rows = what_if.table(asked, names, (*WATCHED, *what_if.MIGRATIONS), release, config)
     knows_static = (own.of_clients or is_server(own)) and version(release) >= STATIC_SINCE
-    lacking = {*NO_STATIC} & {*clients_in(asked)} or too_old(asked, "group.instance.id")
+    lacking = {*NO_STATIC} & {*clients.clients_in(asked)} or clients.too_old(
+        asked, "group.instance.id"
+    )
     if knows_static and not lacking and not asked.static:
         more = what_if.table(
             _static(document), [own.name], ("a crash", "a rollout"), release, config
@@ -113,7 +103,7 @@ def report(
     if own.base in failed:  # whatever has an answer is better
         better, trades = sorted(others, key=lambda o: (o.fullest or o.moved, o.moved)), []
     unowned = _without_owner(asked, now, client)
-    before = [*taken_for(asked), *unowned]
+    before = [*clients.taken_for(asked), *unowned]
     said, above = _said(asked, now, better, trades, rows, failed, len(names) > 1, client)
     offline = bool(what_if.offline(asked, config))
     lines = _lines(better[0], now, offline, client) if better else []
@@ -189,7 +179,7 @@ def in_short(said: Sequence[str]) -> tuple[str, list[str]]:
     ('Beware: it fails.', ['First: look.', 'Set range.', 'It is even.'])
     """
     beware = next((one for one in said if one.startswith("Beware: ")), "")
-    of_clients = TAKEN_FOR.partition("{}")[0]
+    of_clients = clients.TAKEN_FOR.partition("{}")[0]
     rest = [one for one in said if one != beware and not one.startswith(of_clients)]
     verdict = int(rest[0].startswith("First: "))
     return beware, rest[: verdict + 1 + rest[verdict].startswith("Set ")]
@@ -432,7 +422,7 @@ def _lines(best: Option, now: Option, offline: bool, client: str) -> list[Lines]
         ]
     new, old = best.strategy, now.strategy
     java = [] if client and not is_server(new) else _java(new, old, offline, client)
-    other = _librdkafka(new, old) if client in ("", LIBRDKAFKA) else []
+    other = _librdkafka(new, old) if client in ("", clients.LIBRDKAFKA) else []
     return [*_brokers(new, old), *java, *other]
 
 
@@ -450,7 +440,7 @@ def _brokers(new: Strategy, old: Strategy) -> list[Lines]:
     ]
 
 
-def _java(new: Strategy, old: Strategy, offline: bool, client: str = "") -> list[Lines]:
+def _java(new: Strategy, old: Strategy, offline: bool, client: str) -> list[Lines]:
     """What members of Java's client set from the old strategy to the new one, restart by restart; those of
     another ``client`` set the same where the coordinator assigns, but for franz-go's."""
     if is_server(new):
@@ -497,7 +487,7 @@ def _java(new: Strategy, old: Strategy, offline: bool, client: str = "") -> list
 def _librdkafka(new: Strategy, old: Strategy) -> list[Lines]:
     """The same for librdkafka, where it has both: it refuses lists of eager and cooperative ones
     (``rd_kafka_assignor_rebalance_protocol_check``; librdkafka #3589)."""
-    if not {new.kind, old.kind} <= OF_LIBRDKAFKA:
+    if not {new.kind, old.kind} <= clients.OF_LIBRDKAFKA:
         return []
     alone = f"partition.assignment.strategy={new.kind}"
     if new.protocol != old.protocol:
@@ -521,10 +511,12 @@ def _missing_in_librdkafka(options: list[Option], now: Option) -> str:
     """Which of the options librdkafka lacks; nothing to say where the group's own strategy is none
     that its members could have, so that none of them is here."""
     known = {option.strategy.kind: option.strategy for option in options}
-    missing = [k for k, s in known.items() if s.system == CLASSIC and k not in OF_LIBRDKAFKA]
-    if not missing or now.strategy.kind not in OF_LIBRDKAFKA:
+    missing = [
+        k for k, s in known.items() if s.system == CLASSIC and k not in clients.OF_LIBRDKAFKA
+    ]
+    if not missing or now.strategy.kind not in clients.OF_LIBRDKAFKA:
         return ""
-    only = ", ".join(sorted(OF_LIBRDKAFKA))
+    only = ", ".join(sorted(clients.OF_LIBRDKAFKA))
     return f"; librdkafka has no {' and no '.join(missing)}, only {only}"
 
 

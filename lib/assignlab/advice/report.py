@@ -1,9 +1,8 @@
 """What a question is answered with, and how it is told: as text, as JSON, as one page."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from assignlab.advice.subject import Range, three_digits
@@ -33,7 +32,7 @@ class Lines(NamedTuple):
 class Report(NamedTuple):
     """An answer. ``inferred``: what was not in the texts; ``said``: sentences above the tables;
     ``lines``: what to set, behind the ``first`` of them, or all; ``trades``: what else could be set;
-    ``unknown``: what the answer does not know; ``data``: more for JSON alone."""
+    ``unknown``: what the answer does not know."""
 
     title: str
     inferred: Sequence[str]
@@ -41,7 +40,6 @@ class Report(NamedTuple):
     tables: Sequence[Table] = ()
     lines: Sequence[Lines] = ()
     unknown: Sequence[str] = ()
-    data: Mapping[str, Any] = MappingProxyType({})
     trades: Sequence[Lines] = ()
     first: int | None = None
 
@@ -106,7 +104,6 @@ def as_data(report: Report) -> dict[str, Any]:
     }
     return {
         "title": report.title,
-        **report.data,
         "inferred": list(report.inferred),
         "said": list(report.said),
         **{table.key: [_row(table, row) for row in table.rows] for table in report.tables},

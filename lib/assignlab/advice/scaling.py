@@ -4,6 +4,7 @@ import random
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -54,19 +55,10 @@ def returned(
 ) -> Group:
     """``group`` and the new process of a member of ``before``, which has all of it but the id."""
     former = before.sent
-
-    def own(column: Sequence | None) -> list | None:
-        return None if column is None else [column[member]]
-
     new = new_id(subject, draw, is_server(strategy), former.names.names[member])
-    return events.join(
-        group,
-        [new],
-        [former.topics_of(member)],
-        own(former.instances),
-        own(former.racks),
-        own(former.streams),
-    )
+    columns = former.instances, former.racks, former.streams
+    own: list[Any] = [None if column is None else [column[member]] for column in columns]
+    return events.join(group, [new], [former.topics_of(member)], *own)
 
 
 def is_static(group: Group, member: int) -> bool:

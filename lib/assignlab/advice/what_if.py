@@ -29,7 +29,7 @@ from assignlab.advice.subject import (
     subject,
     three_digits,
 )
-from assignlab.assignors.strategy import Strategy
+from assignlab.assignors.strategy import ONE_PROTOCOL, Strategy
 from assignlab.errors import AssignlabError, UnknownName, refuse_unknown
 from assignlab.groups.show import title
 from assignlab.groups.text import printable
@@ -78,7 +78,7 @@ def _less(subject: Subject, strategy: Strategy, draw: random.Random) -> list[Eve
 
 def _topic(subject: Subject, strategy: Strategy, draw: random.Random) -> list[Event]:
     _, count = _largest(subject)
-    name = pauses.unused(subject, "new-topic")
+    name = pauses.new_topic(subject)
     grown = events.create_topic(subject.group, name, count, range(subject.members))
     return [("topic", grown)]
 
@@ -300,7 +300,7 @@ def _migrations(
 
 def _migration(asked: Subject, own: Strategy, new: Strategy, word: str, config: Config) -> Row:
     row = partial(Row, "", word, f"{own.name} to {new.name}")
-    refusing = next((one for one in clients.clients_in(asked) if one in clients.ONE_PROTOCOL), "")
+    refusing = next((one for one in clients.clients_in(asked) if one in ONE_PROTOCOL), "")
     if refusing and {own.protocol, new.protocol} == {"eager", "cooperative"}:
         return row(note=f"{NOT_PLAYED}: {BOTH.format(refusing)}")
     if asked.members == 1:

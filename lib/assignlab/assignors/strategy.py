@@ -27,6 +27,10 @@ COMMON_CHECKS = {
 }
 """What is expected of every strategy, unless its ``exceptions`` say why not."""
 
+ONE_PROTOCOL = ("librdkafka", "kafka-python")
+"""Systems whose clients refuse a list of eager and cooperative strategies (kafka-python 3.0.12 in
+``ConsumerCoordinator._validate_rebalance_protocol``); Sarama and franz-go take one."""
+
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Strategy:

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from assignlab import assignors
-from assignlab.assignors.strategy import Strategy
+from assignlab.assignors.strategy import ONE_PROTOCOL, Strategy
 from assignlab.timeline.config import Config, TimelineError, plain
 from assignlab.timeline.engine.consumer import Consumer
 from assignlab.timeline.engine.history import History
@@ -61,8 +61,6 @@ KINDS: dict[str, type[Consumer]] = {
     SARAMA: sarama_client.Client,
 }
 """Other clients than Java's under the classic protocol."""
-ONE_PROTOCOL = (LIBRDKAFKA, KAFKA_PYTHON)
-"""Clients that refuse a list of eager and cooperative strategies."""
 
 
 def client_named(member: Member, strategies: Sequence[Strategy]) -> str:
