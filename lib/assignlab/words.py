@@ -23,210 +23,109 @@ class Term(NamedTuple):
 
 TERMS = (
     Term("group", "consumers that share topics: every partition is read by one of them"),
-    Term(
-        "member",
-        "a consumer in its group; the group has m members",
-        {"members": "members", "members_now": "members", "idle": "idle members"},
-    ),
-    Term(
-        "partition",
-        "a part of a topic; 'partitions' alone are those of all topics, else they are 'a topic'",
-        {
-            "partitions": "partitions",
-            "partitions_per_topic": "partitions a topic",
-            "each": "partitions a topic",
-            "partitions_now": "partitions",
-        },
-    ),
-    Term(
-        "strategy",
-        "who gets which partition: an assignor, by the name `assignlab strategies` lists",
-    ),
-    Term(
-        "server-uniform, server-range",
-        "this lab's names for the coordinator's `uniform` and `range` of KIP-848: members with "
-        "group.protocol=consumer ask for one by group.remote.assignor, brokers list them in "
-        "group.consumer.assignors",
-    ),
+    Term("member", "a consumer in its group; the group has m members",
+         {"members": "members", "members_now": "members", "idle": "idle members"}),
+    Term("partition", "a part of a topic; 'partitions' alone are those of all topics, else they "
+         "are 'a topic'",
+         {"partitions": "partitions", "partitions_per_topic": "partitions a topic",
+          "each": "partitions a topic", "partitions_now": "partitions"}),
+    Term("strategy", "who gets which partition: an assignor, by the name `assignlab strategies` "
+         "lists"),
+    Term("server-uniform, server-range", "this lab's names for the coordinator's `uniform` and "
+         "`range` of KIP-848: members with group.protocol=consumer ask for one by "
+         "group.remote.assignor, brokers list them in group.consumer.assignors"),
     Term("@release", "the strategy as that release of its system has it; without it, the newest"),
-    Term(
-        "gap",
-        "partitions of the fullest member minus those of the emptiest",
-        {
-            "count_gap": "gap",
-            "count_gap_low": "gap, 5 %",
-            "count_gap_high": "gap, 95 %",
-            "optimum_gap": "gap of the optimum",
-            "widest_gap": "widest gap",
-        },
-    ),
-    Term(
-        "fullest / mean",
-        "partitions of the fullest member over the mean; 1 is even",
-        {
-            "max_over_mean": "fullest / mean",
-            "max_over_mean_low": "fullest / mean, 5 %",
-            "max_over_mean_high": "fullest / mean, 95 %",
-            "optimum_ratio": "fullest / mean of the optimum",
-        },
-    ),
-    Term(
-        "floor",
-        "the least 'fullest / mean' with equal subscriptions: ceil(P / m) over P / m",
-        {"floor": "floor"},
-    ),
-    Term(
-        "uneven topics",
-        "topics whose partitions the number of members does not divide",
-        {"uneven_topics": "uneven topics"},
-    ),
-    Term(
-        "load",
-        "the weights of a member's partitions, summed; its bound is what no assignment is below",
-        {
-            "load_max_over_mean": "most loaded / mean",
-            "load_max_over_mean_bound": "bound of it",
-            "load_percent": "above the bound (%)",
-        },
-    ),
+    Term("gap", "partitions of the fullest member minus those of the emptiest",
+         {"count_gap": "gap", "count_gap_low": "gap, 5 %", "count_gap_high": "gap, 95 %",
+          "optimum_gap": "gap of the optimum", "widest_gap": "widest gap"}),
+    Term("fullest / mean", "partitions of the fullest member over the mean; 1 is even",
+         {"max_over_mean": "fullest / mean", "max_over_mean_low": "fullest / mean, 5 %",
+          "max_over_mean_high": "fullest / mean, 95 %",
+          "optimum_ratio": "fullest / mean of the optimum"}),
+    Term("floor", "the least 'fullest / mean' with equal subscriptions: ceil(P / m) over P / m",
+         {"floor": "floor"}),
+    Term("uneven topics", "topics whose partitions the number of members does not divide",
+         {"uneven_topics": "uneven topics"}),
+    Term("load", "the weights of a member's partitions, summed; its bound is what no assignment is "
+         "below",
+         {"load_max_over_mean": "most loaded / mean", "load_max_over_mean_bound": "bound of it",
+          "load_percent": "above the bound (%)"}),
     Term("claim", "what a member says it owned before, when a new assignment is made"),
     Term("generation", "the number of a group's assignment; every rebalance raises it"),
-    Term(
-        "rebalance",
-        "the group gets a new assignment, in one or more rounds of joining",
-        {"rounds": "rounds"},
-    ),
-    Term(
-        "stayed",
-        "of the partitions that members held before: those that the same member has afterwards",
-        {"stayed": "stayed", "held": "held before"},
-    ),
+    Term("rebalance", "the group gets a new assignment, in one or more rounds of joining",
+         {"rounds": "rounds"}),
+    Term("stayed", "of the partitions that members held before: those that the same member has "
+         "afterwards",
+         {"stayed": "stayed", "held": "held before"}),
     Term("forced", "partitions whose owner left or no longer subscribes", {"forced": "forced"}),
-    Term(
-        "by choice",
-        "partitions taken from a member that could have kept them: needed and avoidable ones",
-        {"by_choice": "by choice"},
-    ),
-    Term(
-        "needed",
-        "of 'by choice': as many as any answer that is at least as even must move",
-        {"needed": "needed", "fewest": "fewest moves"},
-    ),
+    Term("by choice", "partitions taken from a member that could have kept them: needed and "
+         "avoidable ones",
+         {"by_choice": "by choice"}),
+    Term("needed", "of 'by choice': as many as any answer that is at least as even must move",
+         {"needed": "needed", "fewest": "fewest moves"}),
     Term("avoidable", "of 'by choice': those beyond the needed ones", {"avoidable": "avoidable"}),
-    Term(
-        "moved",
-        "partitions that were taken from their owner, forced and by choice",
-        {"moved": "moved", "moved_percent": "moved (%)"},
-    ),
-    Term(
-        "interrupted",
-        "partitions that nobody reads for a moment: forced, by choice, or given up and got again",
-        {"interrupted": "interrupted", "revoked_kept": "given up, got again"},
-    ),
+    Term("moved", "partitions that were taken from their owner, forced and by choice",
+         {"moved": "moved", "moved_percent": "moved (%)"}),
+    Term("interrupted", "partitions that nobody reads for a moment: forced, by choice, or given up "
+         "and got again",
+         {"interrupted": "interrupted", "revoked_kept": "given up, got again"}),
     Term("optimum", "the proven best assignment of the group"),
-    Term(
-        "regret",
-        "what an answer is worse than the optimum: gap beyond its gap, moves beyond the needed ones",
-        {
-            "gap_regret": "gap regret",
-            "gap_regret_high": "gap regret, most",
-            "moves_regret": "moves regret",
-            "moves_regret_high": "moves regret, most",
-            "largest_regret": "largest gap regret",
-            "regret_percent": "moves regret (%)",
-        },
-    ),
-    Term(
-        "eager, cooperative, server",
-        "the protocols: give up all before a rebalance; give up only what goes elsewhere; let the "
-        "coordinator assign (KIP-848)",
-    ),
-    Term(
-        "two bounces",
-        "the way from an eager strategy to cooperative-sticky: every member restarts twice, first "
-        "with both on its list, then with the new one alone",
-    ),
+    Term("regret", "what an answer is worse than the optimum: gap beyond its gap, moves beyond the "
+         "needed ones",
+         {"gap_regret": "gap regret", "gap_regret_high": "gap regret, most",
+          "moves_regret": "moves regret", "moves_regret_high": "moves regret, most",
+          "largest_regret": "largest gap regret", "regret_percent": "moves regret (%)"}),
+    Term("eager, cooperative, server", "the protocols: give up all before a rebalance; give up "
+         "only what goes elsewhere; let the coordinator assign (KIP-848)"),
+    Term("two bounces", "the way from an eager strategy to cooperative-sticky: every member "
+         "restarts twice, first with both on its list, then with the new one alone"),
     Term("static member", "a member with group.instance.id: it may restart without a rebalance"),
-    Term(
-        "coordinator",
-        "the broker that keeps a group: who its members are, its generation, its committed offsets",
-    ),
-    Term(
-        "timeline",
-        "a group played in simulated time: heartbeats, joins, fetches and commits, each at its moment",
-    ),
+    Term("coordinator", "the broker that keeps a group: who its members are, its generation, its "
+         "committed offsets"),
+    Term("timeline", "a group played in simulated time: heartbeats, joins, fetches and commits, "
+         "each at its moment"),
     Term("exhibit", "the smallest group found that shows a fault of an original"),
     Term("session", "time without a sign of life after which a member is given up"),
-    Term(
-        "drift",
-        "how much later than due each heartbeat is sent at most, in ms; it adds up from one to the next, "
-        "until a rebalance puts all members in step",
-        {"drift_ms": "drift (ms)", "heartbeat_drift_ms": "drift (ms)"},
-    ),
-    Term(
-        "partition-seconds without an owner",
-        "for each partition the time in which no member owned it, summed",
-        {"unowned_s": "without an owner (partition-s)", "unowned_percent": "without an owner (%)"},
-    ),
-    Term(
-        "delivered again, never delivered",
-        "records that were handed out more than once, or not at all",
-        {
-            "repeated": "delivered again",
-            "lost": "never delivered",
-            "repeated_per_1000": "again, per 1,000",
-            "repeated_per_1000_low": "again, least",
-            "repeated_per_1000_high": "again, most",
-            "lost_per_1000": "never, per 1,000",
-            "aborted": "aborted",
-            "aborted_per_1000": "aborted, per 1,000",
-        },
-    ),
-    Term(
-        "offset",
-        "a record's number in its partition; a partition's next owner reads from the committed one on",
-    ),
-    Term(
-        "lag",
-        "records in the log that the group has not read yet",
-        {"lag_most": "most lag (records)"},
-    ),
+    Term("drift", "how much later than due each heartbeat is sent at most, in ms; it adds up from "
+         "one to the next, until a rebalance puts all members in step",
+         {"drift_ms": "drift (ms)", "heartbeat_drift_ms": "drift (ms)"}),
+    Term("partition-seconds without an owner", "for each partition the time in which no member "
+         "owned it, summed",
+         {"unowned_s": "without an owner (partition-s)",
+          "unowned_percent": "without an owner (%)"}),
+    Term("delivered again, never delivered", "records that were handed out more than once, or not "
+         "at all",
+         {"repeated": "delivered again", "lost": "never delivered",
+          "repeated_per_1000": "again, per 1,000", "repeated_per_1000_low": "again, least",
+          "repeated_per_1000_high": "again, most", "lost_per_1000": "never, per 1,000",
+          "aborted": "aborted", "aborted_per_1000": "aborted, per 1,000"}),
+    Term("offset", "a record's number in its partition; a partition's next owner reads from the "
+         "committed one on"),
+    Term("lag", "records in the log that the group has not read yet",
+         {"lag_most": "most lag (records)"}),
     Term("5 %, 95 %", "the values that 5 % and 95 % of the groups stay below"),
-    Term(
-        "a ± b",
-        "the mean of independent draws, and how far its 95 % interval reaches, unless a caption says "
-        "otherwise",
-    ),
-    Term(
-        "FULL, STABLE",
-        "events: all partitions are dealt out for the first time; a rebalance though nothing changed",
-    ),
+    Term("a ± b", "the mean of independent draws, and how far its 95 % interval reaches, unless a "
+         "caption says otherwise"),
+    Term("FULL, STABLE", "events: all partitions are dealt out for the first time; a rebalance "
+         "though nothing changed"),
     Term("JOIN_ONE, LEAVE_ONE", "events: a member joins; the last member leaves"),
     Term("JOIN_MANY, LEAVE_MANY", "events: one member in ten, rounded up, joins or leaves"),
     Term("CRASH", "an event: a member is expelled"),
     Term("TOPIC_CREATED, TOPIC_DELETED", "events: a topic appears, or goes with its partitions"),
     Term("PARTITIONS_ADDED", "an event: one topic in ten, rounded up, gains a partition"),
     Term("SUBSCRIBE, UNSUBSCRIBE", "events: a member takes up one more topic, or drops one"),
-    Term(
-        "HOMOGENEOUS",
-        "all members read all topics",
-        {"subscription": "subscriptions", "readers": "subscriptions"},
-    ),
-    Term(
-        "HETEROGENEOUS_NESTED",
-        "five buckets of members at most, as many ranges of topics; bucket b reads ranges 0 to b",
-    ),
+    Term("HOMOGENEOUS", "all members read all topics",
+         {"subscription": "subscriptions", "readers": "subscriptions"}),
+    Term("HETEROGENEOUS_NESTED", "five buckets of members at most, as many ranges of topics; "
+         "bucket b reads ranges 0 to b"),
     Term("HETEROGENEOUS_DISJOINT", "buckets of members that share no topic"),
-    Term(
-        "RANDOM", "every member reads every topic with probability one half, and one topic at least"
-    ),
-    Term(
-        "000, 001, 002, 003, 004",
-        "the five articles that this collection started from: 000 on Kafka's three assignors; 001 on "
-        "poll, offsets, generations and rebalances; 002 on partitions, producers and consumers; 003 "
-        "on the source of the assignors of Kafka 2.0.1; 004 on MetaQ's two strategies",
-    ),
-)
+    Term("RANDOM", "every member reads every topic with probability one half, and one topic at "
+         "least"),
+    Term("000, 001, 002, 003, 004", "the five articles that this collection started from: 000 on "
+         "Kafka's three assignors; 001 on poll, offsets, generations and rebalances; 002 on "
+         "partitions, producers and consumers; 003 on the source of the assignors of Kafka 2.0.1; "
+         "004 on MetaQ's two strategies"),
+)  # fmt: skip
 
 WHEN = {
     "FULL": "a new group starts",
