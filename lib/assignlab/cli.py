@@ -45,6 +45,17 @@ def complain(text):
     click.echo(f"assignlab: {text}", err=True)
 
 
+def flag(name, text, *named):
+    """An option that is given or not."""
+    return click.option(name, *named, is_flag=True, help=text)
+
+
+def choice(name, words, *named, default, text=None):
+    """An option that takes one of these words."""
+    kind = click.Choice(words)
+    return click.option(name, *named, type=kind, default=default, show_default=True, help=text)
+
+
 def count(name, default, text=None, least=1):
     """An option that takes a whole number from ``least`` on."""
     return click.option(
@@ -105,73 +116,50 @@ def warm(strategies):
     """
     from assignlab import warm
 
-    for strategy in strategies:
-        _refuse_unknown(strategy)
+    _refuse_unknown(*strategies)
     sys.exit(bool(warm.main(strategies)))
 
 
 @main.command()
 @click.argument("notebooks", nargs=-1, metavar="[NOTEBOOK]...")
-@click.option(
-    "--scale",
-    type=click.Choice(["smoke", "study", "full"]),
-    default="study",
-    show_default=True,
-    help="Which folder of params/ to use.",
+@choice(
+    "--scale", ["smoke", "study", "full"], default="study", text="Which folder of params/ to use."
 )
 @click.option(
-    "-p",
-    "--parameter",
-    "passed",
-    nargs=2,
-    multiple=True,
-    metavar="NAME VALUE",
+    "-p", "--parameter", "passed", nargs=2, multiple=True, metavar="NAME VALUE",
     help="Set a parameter of the named notebooks; lists as YAML: -p strategies '[range, sticky]'. Such "
     "runs have folders of their own.",
-)
+)  # fmt: skip
 @click.option(
-    "--grid",
-    multiple=True,
-    metavar="NAME=VALUE,VALUE",
+    "--grid", multiple=True, metavar="NAME=VALUE,VALUE",
     help="Run with each of these values, every combination of several: --grid seed=1,2 "
     "--grid strategies='[range],[sticky]'.",
-)
+)  # fmt: skip
 @file("--matrix", exists=True, text="The same from a YAML file of 'name: [value, value]' lines.")
 @count("--jobs", 1, "Notebooks at a time; each sweep uses all cores by itself.")
 @seconds("--timeout", "Longest time for one notebook, at most 1e9.")
 @click.option(
-    "--resume/--force",
-    default=True,
-    show_default=True,
+    "--resume/--force", default=True, show_default=True,
     help="Skip notebooks whose results are complete and unchanged, or run them again.",
-)
-@click.option(
+)  # fmt: skip
+@flag(
     "--compile-ahead",
-    is_flag=True,
-    help="Have what notebooks need compiled while the first one runs, as make study does.",
+    "Have what notebooks need compiled while the first one runs, as make study does.",
 )
-@click.option("--list", "listing", is_flag=True, help="List notebooks, parameters and state only.")
+@flag("--list", "List notebooks, parameters and state only.", "listing")
 @click.option(
-    "--outputs",
-    type=click.Path(file_okay=False),
-    envvar="ASSIGNLAB_OUTPUTS",
-    metavar="DIR",
+    "--outputs", type=click.Path(file_okay=False), envvar="ASSIGNLAB_OUTPUTS", metavar="DIR",
     help="Where the results go [default: $ASSIGNLAB_OUTPUTS, or outputs of the project].",
-)
+)  # fmt: skip
 @click.option(
-    "--tables",
-    envvar="ASSIGNLAB_TABLES",
-    metavar="URI",
+    "--tables", envvar="ASSIGNLAB_TABLES", metavar="URI",
     help="Where the tables of sweeps go: a folder, or a store that Spark's executors can write, "
     "hdfs://host/tables [default: beside the results].",
-)
+)  # fmt: skip
 @click.option(
-    "--project",
-    "root",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
-    metavar="DIR",
+    "--project", "root", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="DIR",
     help="The folder that has notebooks/ and params/.",
-)
+)  # fmt: skip
 def run(notebooks, scale, passed, grid, matrix, jobs, outputs, tables, root, listing, **how):
     """Run notebooks through Papermill; all of them where none is named.
 
@@ -263,13 +251,9 @@ class Lines(click.File):
 
 
 documents = click.option(
-    "--input",
-    "source",
-    type=Lines("rb"),
-    default="-",
-    metavar="FILE",
+    "--input", "source", type=Lines("rb"), default="-", metavar="FILE",
     help="JSON lines to read [default: standard input].",
-)
+)  # fmt: skip
 
 
 @main.command()
@@ -307,11 +291,13 @@ def optimum(strategy, source):
     sys.exit(_converse(source, lambda document: solve(document, strategy)))
 
 
-def _refuse_unknown(strategy):
+def _refuse_unknown(*strategies):
+    """UnknownName where one of the names is no strategy's; None names none."""
     from assignlab import assignors
 
-    if strategy is not None:
-        assignors.get(strategy)
+    for strategy in strategies:
+        if strategy is not None:
+            assignors.get(strategy)
 
 
 def _converse(source, reply_to):
@@ -330,13 +316,7 @@ def _converse(source, reply_to):
 
 
 @main.command()
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "markdown", "json"]),
-    default="text",
-    show_default=True,
-)
+@choice("--format", ["text", "markdown", "json"], "form", default="text")
 def strategies(form):
     """List the strategies: name, system, versions, protocol, sticky or not, source."""
     from assignlab import assignors
@@ -384,23 +364,16 @@ def verify(histories, seed, chosen, jobs):
 @seed()
 @only("--strategy", "chosen", default="all")
 @click.option("--step", type=click.IntRange(0), help="Play one state of one strategy again.")
-@click.option(
+@flag(
     "--defects",
+    "Plant defects in right answers, of eight strategies unless told, and show which checker notices them.",
     "plant",
-    is_flag=True,
-    help="Plant defects in right answers, of eight strategies unless told, and show which checker "
-    "notices them.",
 )
-@click.option(
+@flag(
     "--hunt",
-    is_flag=True,
-    help="Count rebalances that never end, throw, take many rounds or starve a member; the smallest.",
+    "Count rebalances that never end, throw, take many rounds or starve a member; the smallest.",
 )
-@click.option(
-    "--ask",
-    is_flag=True,
-    help="Ask the originals about every group that is said never to end (Java, Maven).",
-)
+@flag("--ask", "Ask the originals about every group that is said never to end (Java, Maven).")
 def fuzz(assignments, seed, chosen, step, plant, hunt, ask):
     """Play random histories through the strategies and check every promise they give.
 
@@ -417,9 +390,9 @@ def fuzz(assignments, seed, chosen, step, plant, hunt, ask):
     alone = [option for option, is_there in given.items() if is_there]
     if len(alone) > 1:
         raise click.UsageError(f"{alone[0]} and {alone[1]} exclude each other")
-    if ask:
+    if ask or hunt:
         from assignlab.published import mishaps
-
+    if ask:
         sys.exit(mishaps.show_asked(chosen or mishaps.looping(), assignments, seed, click.echo) > 0)
     names = [assignors.get(name).name for name in chosen] or assignors.names()
     if plant:
@@ -427,8 +400,6 @@ def fuzz(assignments, seed, chosen, step, plant, hunt, ask):
         click.echo(fuzzing.defects_table(planted))
         return
     if hunt:
-        from assignlab.published import mishaps
-
         mishaps.show(names, assignments, seed, click.echo)
         return
     if step is not None:
@@ -448,8 +419,8 @@ def proof():
 
 
 @proof.command()
-@click.option("--quick", is_flag=True, help="Leave out what asserts nothing.")
-@click.option("--defects", "all_defects", is_flag=True, help="Plant defects too, a run for each.")
+@flag("--quick", "Leave out what asserts nothing.")
+@flag("--defects", "Plant defects too, a run for each.", "all_defects")
 @click.option("--defect", "planted", multiple=True, metavar="NAME", help="Plant only this one.")
 def judge(quick, all_defects, planted):
     """Let Kafka's own tests judge our assignments; exit code 1 if a case fails."""
@@ -473,7 +444,7 @@ def golden(strategies, states, seed, folder):
 
 @proof.command()
 @click.argument("names", nargs=-1, metavar="[EXHIBIT]...")
-@click.option("--record", is_flag=True, help="Record the answers anew.")
+@flag("--record", "Record the answers anew.")
 def museum(names, record):
     """Ask every release about some exhibits of the museum, or all; exit code 1 if an answer has
     changed.
@@ -487,7 +458,7 @@ def museum(names, record):
 
 
 @proof.command()
-@click.option("--record", is_flag=True, help="Record the answers anew.")
+@flag("--record", "Record the answers anew.")
 def scorecard(record):
     """Ask the originals about the scorecard's claims; exit code 1 if an answer has changed."""
     from assignlab.published import scorecard as claims
@@ -530,7 +501,7 @@ def defects(name):
 
 @proof.command()
 @click.argument("names", nargs=-1, metavar="[PARTITIONER]...")
-@click.option("--check", is_flag=True, help="Compare ours on fresh histories instead.")
+@flag("--check", "Compare ours on fresh histories instead.")
 @seed(1)
 @count("--records", 3000, "Records per partitioner.")
 def partitioners(names, check, seed, records):
@@ -543,7 +514,7 @@ def partitioners(names, check, seed, records):
 @proof.command()
 @click.argument("scenarios", nargs=-1, metavar="[SCENARIO]...")
 @click.option("--broker", "brokers", multiple=True, metavar="RELEASE", help="Only of this release.")
-@click.option("--record", is_flag=True, help="Record real groups anew: Java, Maven, minutes.")
+@flag("--record", "Record real groups anew: Java, Maven, minutes.")
 def reality(scenarios, brokers, record):
     """Hold recorded groups of a real broker against the timeline; exit code 1 if the list of known
     differences is not right."""
@@ -616,7 +587,7 @@ def _told(as_json=False, html=None):
 def telling(command):
     """How the answer is told: as text, as JSON, as a page."""
 
-    @click.option("--json", "as_json", is_flag=True, help="As JSON, one array of groups.")
+    @flag("--json", "As JSON, one array of groups.", "as_json")
     @file("--html", text="As a page that stands alone.")
     @wraps(command)
     def tell(*texts, as_json, html, **values):
@@ -673,19 +644,13 @@ def _settings(release, given):
 
 
 release = click.option(
-    "--release",
-    default=NEWEST_LINE,
-    show_default=True,
-    metavar="RELEASE",
+    "--release", default=NEWEST_LINE, show_default=True, metavar="RELEASE",
     help="Kafka's release: its strategies and default settings.",
-)
+)  # fmt: skip
 given = click.option(
-    "--set",
-    "given",
-    multiple=True,
-    metavar="NAME=VALUE",
+    "--set", "given", multiple=True, metavar="NAME=VALUE",
     help="A setting of the group's own: session.timeout.ms=10000.",
-)
+)  # fmt: skip
 one_strategy = click.option("--strategy", metavar="NAME", help="Instead of the group's own.")
 
 
@@ -725,8 +690,7 @@ def group_what_if(sources, chosen, events, release, given, told):
 
     refuse_unknown("event", events, happening.NAMES)
     config = _settings(release, given)
-    for name in chosen:
-        _refuse_unknown(name)
+    _refuse_unknown(*chosen)
     sys.exit(commands.ask(sources, told, what_if.report, chosen, events, release, config))
 
 
