@@ -225,8 +225,9 @@ def drawn(bars: Sequence, numbers: Mapping[Any, float], most: float) -> str:
 def bars_widget(widgets: ModuleType, bars: Bars, ask: Callable | None = None):
     """JupyterLab's form of :func:`explorer`, with `ask` of `assignlab.study.Study.explore`."""
     sliders = {
-        column: _slider(widgets, column, range(min(of), max(of) + 1) if ask and _whole(of) else of)
+        column: _slider(widgets, column, range(min(of), max(of) + 1) if ask and whole else of)
         for column, of in zip(bars.sliders, bars.values, strict=True)
+        for whole in [all(type(value) is int for value in of)]
     }
     picture = widgets.HTML()
 
@@ -283,10 +284,6 @@ def steps_widget(
         }
         _drawn_by(asking, picture, begin, now=False)
     return _figure(widgets, caption, [*asking.values(), play, step], picture)
-
-
-def _whole(values: Sequence) -> bool:
-    return all(type(value) is int for value in values)
 
 
 def _slider(widgets: ModuleType, name: str, values: Sequence, value=None):

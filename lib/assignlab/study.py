@@ -31,18 +31,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from textwrap import fill
 
+from assignlab.local import project
 from assignlab.local.doctor import folder_problem
 from assignlab.local.files import whole, write_json
-from assignlab.local.project import (
-    BEGUN,
-    FOLDER_VARIABLE,
-    OUTPUTS_VARIABLE,
-    RUN_ID_VARIABLE,
-    git_state,
-    outputs,
-    run_folder,
-    versions,
-)
 from assignlab.parameters.declared import of_session
 from assignlab.sliders import (
     Request,
@@ -118,15 +109,15 @@ def begin(notebook: str, variables) -> "Study":
     """
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", notebook):
         raise ValueError(f"not a notebook's name: {notebook!r}")
-    folder = run_folder() or outputs() / "adhoc" / notebook
-    BEGUN[:] = [folder]
+    folder = project.run_folder() or project.outputs() / "adhoc" / notebook
+    project.BEGUN[:] = [folder]
     parameters = of_session(variables)
     if parameters is None:
         parameters = parameters_among(variables)
-    named = FOLDER_VARIABLE if run_folder() else OUTPUTS_VARIABLE
+    named = project.FOLDER_VARIABLE if project.run_folder() else project.OUTPUTS_VARIABLE
     if problem := folder_problem(str(folder), named):
         raise OSError(problem)
-    return Study(notebook, folder, parameters, os.environ.get(RUN_ID_VARIABLE))
+    return Study(notebook, folder, parameters, os.environ.get(project.RUN_ID_VARIABLE))
 
 
 class Study:
@@ -304,14 +295,12 @@ class Study:
             raise ValueError("the answer is empty")
         if picture and self._results.get(picture, {}).get("kind") != "figure":
             raise ValueError(f"there is no figure {picture!r} yet")
-        figures = [
-            result["name"] for result in self._results.values() if result["kind"] == "figure"
-        ]
+        figures = (one["name"] for one in self._results.values() if one["kind"] == "figure")
         self._answer = {
             "answer": sentence.strip(),
             "do": do.strip(),
             "short": whole_words(short.strip()) or shortened(sentence),
-            "picture": picture or next(iter(figures), ""),
+            "picture": picture or next(figures, ""),
         }
         first, rest = map(html.escape, first_sentence(self._answer["answer"]))
         said = f"<strong>{first}</strong> {rest}".rstrip()
@@ -360,8 +349,8 @@ class Study:
             "seed": self.parameters.get("seed"),
             "started": self._started.isoformat(timespec="seconds"),
             "seconds": seconds,
-            "versions": versions(),
-            "git": git_state(),
+            "versions": project.versions(),
+            "git": project.git_state(),
             "otherwise": list(otherwise),
             "results": list(self._results.values()),
         }
@@ -404,12 +393,16 @@ class Study:
 
 def provenance(record: dict) -> str:
     """One line: versions, seed and duration of a run, from its record."""
+    seed = f", seed {record['seed']}" * (record["seed"] is not None)
+    return f"{made_with(record)}{seed}, {record['seconds']:.1f} s"
+
+
+def made_with(record: dict) -> str:
+    """The versions of a run, and the project's commit, from its record."""
     parts = [" ".join(item) for item in record["versions"].items()]
     if record["git"]:
         parts[0] += f" ({record['git']})"
-    if record["seed"] is not None:
-        parts.append(f"seed {record['seed']}")
-    return ", ".join([*parts, f"{record['seconds']:.1f} s"])
+    return ", ".join(parts)
 
 
 def shortened(text: str, most: int = SHORT) -> str:
@@ -508,16 +501,9 @@ def _table_html(frame, caption: str) -> str:
 
 def _width(frame) -> int:
     """Characters that a row needs, long texts broken into lines."""
-    return sum(
-        2
-        + max(
-            [
-                max(map(len, heading(column).split()), default=0),
-                *(_narrowest(cell(value)) for value in frame[column]),
-            ]
-        )
-        for column in frame.columns
-    )
+    words = {column: map(len, heading(column).split()) for column in frame.columns}
+    cells = {column: map(_narrowest, map(cell, frame[column])) for column in frame.columns}
+    return sum(2 + max([0, *words[column], *cells[column]]) for column in frame.columns)
 
 
 def _narrowest(text: str) -> int:

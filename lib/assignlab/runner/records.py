@@ -13,28 +13,18 @@ RUN_RECORD = "run.json"
 
 RESULT = {"name": str, "kind": str, "files": [str], "text": str}
 FILE = {"file": str, "bytes": int, "sha256": str}
+INPUTS = {
+    **dict.fromkeys(("notebook", "constraints"), str),
+    **dict.fromkeys(("sources", "library", "packages"), dict),
+    "tables": str | None,
+}
 RUN_SHAPE = {
-    "title": str,
-    "status": str,
-    "reason": str | None,
-    "answer": str | None,
-    "do": str | None,
-    "short": str | None,
-    "picture": str | None,
-    "inputs": {
-        "notebook": str,
-        "sources": dict,
-        "constraints": str,
-        "library": dict,
-        "packages": dict,
-        "tables": str | None,
-    },
-    "parameters": dict,
-    "passed": dict,
+    **dict.fromkeys(("title", "status"), str),
+    **dict.fromkeys(("reason", "answer", "do", "short", "picture", "git"), str | None),
+    **dict.fromkeys(("parameters", "passed", "versions"), dict),
+    "inputs": INPUTS,
     "seed": object,
     "seconds": int | float,
-    "versions": dict,
-    "git": str | None,
     "results": [{**RESULT, "files": [FILE]}],
     "files": [str],
 }

@@ -1,7 +1,6 @@
 """What a batch leaves over all notebooks: ``manifest.json`` and the gallery ``index.html``."""
 
 import base64
-import itertools
 import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -15,6 +14,7 @@ from assignlab.runner.page import PAGE_SUFFIX, environment, navigate, number_of,
 from assignlab.runner.plan import Place, read_notebook
 from assignlab.runner.progress import clock
 from assignlab.runner.records import point_records, run_records
+from assignlab.study import made_with
 from assignlab.words import TERMS, linked
 
 MANIFEST = "manifest.json"
@@ -110,11 +110,8 @@ def provenances(records: dict[str, dict]) -> list[str]:
     """
     lines: dict[str, list[tuple[str, float]]] = {}
     for name, record in records.items():
-        parts = [" ".join(item) for item in record["versions"].items()]
-        if record["git"]:
-            parts[0] += f" ({record['git']})"
-        number = number_of(name) or name
-        lines.setdefault(", ".join(parts), []).append((number, record["seconds"]))
+        told = number_of(name) or name, record["seconds"]
+        lines.setdefault(made_with(record), []).append(told)
     return [
         f"{line}: {', '.join(number for number, _ in runs)}, "
         f"{clock(sum(seconds for _, seconds in runs))} in all"
@@ -127,6 +124,7 @@ def card(folder: Path, name: str, title: str, record: dict | None, prefix: str) 
     if record is None:
         return {"number": number_of(name), "title": title, "status": "not run"}
     files = {file: prefix + file for file in record["files"]}
+    results = sorted(record["results"], key=lambda one: one["kind"])  # figures, then tables
     return {
         "number": number_of(name),
         "title": record["title"],
@@ -142,18 +140,14 @@ def card(folder: Path, name: str, title: str, record: dict | None, prefix: str) 
             for text, file in (("executed notebook", f"{name}.ipynb"), ("log", "run.log"))
             if file in files
         ],
-        "results": [
-            (
-                result["name"].replace("_", " "),
-                [
-                    (Path(file["file"]).suffix[1:], prefix + file["file"])
-                    for file in result["files"]
-                ],
-            )
-            for kind, result in itertools.product(("figure", "table"), record["results"])
-            if result["kind"] == kind
-        ],
+        "results": [(one["name"].replace("_", " "), _links(one, prefix)) for one in results],
     }
+
+
+def _links(result: dict, prefix: str) -> list[tuple[str, str]]:
+    """(what it is, link) of each file of a result."""
+    names = [file["file"] for file in result["files"]]
+    return [(Path(name).suffix[1:], prefix + name) for name in names]
 
 
 def grids_of(name: str, title: str, records: dict, prefix: str) -> list[dict]:

@@ -14,11 +14,7 @@ from assignlab.runner.shapes import read_shaped, shaped
 from assignlab.study import FAILURES, RECORD
 
 RECORD_SHAPE = {
-    "run_id": str,
-    "answer": str,
-    "do": str,
-    "short": str,
-    "picture": str,
+    **dict.fromkeys(("run_id", "answer", "do", "short", "picture"), str),
     "failures": int,
     "seed": object,
     "seconds": int | float,
