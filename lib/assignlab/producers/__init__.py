@@ -148,14 +148,6 @@ def table(form: str = "markdown") -> str:
 
 
 __all__ = [
-    "Partitioner",
-    "Records",
-    "Topics",
-    "get",
-    "names",
-    "partitioners",
-    "partitions_of",
-    "records",
-    "table",
-    "topics",
-]
+    "Partitioner", "Records", "Topics", "get", "names", "partitioners", "partitions_of", "records",
+    "table", "topics",
+]  # fmt: skip

@@ -18,38 +18,32 @@ from assignlab.producers.partitioner import NONE, Partitioner, Records, State, T
 
 def run(records: Records, of: Topics, state: State) -> np.ndarray:
     """Partitions int64[n], with a counter of each topic."""
-    chosen = by_murmur2(records.keys, of.partitions[records.topics])
-    _own_counter(chosen, records.keys.null, records.topics, *of, state.turn, state.random)
-    return chosen
+    return _counted(records, records.topics, of, state)
 
 
 def run_shared(records: Records, of: Topics, state: State) -> np.ndarray:
     """Partitions int64[n]; the counter of the producer is the one of topic 0."""
     if state.turn[0] == NONE:  # the counter is made with the producer, not with the first record
         state.turn[0] = random_int(state.random)
+    return _counted(records, np.zeros_like(records.topics), of, state)
+
+
+def _counted(records: Records, counters: np.ndarray, of: Topics, state: State) -> np.ndarray:
+    """``counters`` int64[n]: whose counter each record goes by."""
     chosen = by_murmur2(records.keys, of.partitions[records.topics])
-    _shared_counter(chosen, records.keys.null, records.topics, *of, state.turn)
+    _count(chosen, records.keys.null, records.topics, counters, *of, state.turn, state.random)
     return chosen
 
 
 @njit
-def _own_counter(chosen, null, topics, partitions, available, starts, turn, random):
+def _count(chosen, null, topics, counters, partitions, available, starts, turn, random):
     for i in range(chosen.size):
         if null[i]:
-            topic = topics[i]
-            if turn[topic] == NONE:
-                turn[topic] = thread_local_int(random)
-            chosen[i] = in_turn(turn[topic], partitions[topic], starts, available, topic)
-            turn[topic] += 1
-
-
-@njit
-def _shared_counter(chosen, null, topics, partitions, available, starts, turn):
-    for i in range(chosen.size):
-        if null[i]:
-            topic = topics[i]
-            chosen[i] = in_turn(turn[0], partitions[topic], starts, available, topic)
-            turn[0] += 1
+            topic, counter = topics[i], counters[i]
+            if turn[counter] == NONE:
+                turn[counter] = thread_local_int(random)
+            chosen[i] = in_turn(turn[counter], partitions[topic], starts, available, topic)
+            turn[counter] += 1
 
 
 INTERNALS = "org.apache.kafka.clients.producer.internals"

@@ -58,7 +58,7 @@ def build_python(
         _run([sys.executable, "-m", "venv", "--clear", str(python.parents[1])])
         pip = [str(python), "-m", "pip", "install", "--disable-pip-version-check", "--no-deps"]
         _run([*pip, f"{package}=={release}", *needs])
-        _mark(python)
+        _marker(python).touch()
     return [str(python), str(folder / "bridge.py")]
 
 
@@ -91,7 +91,7 @@ def build_node(folder: Path, target: Path, release: str, program: str = "bridge.
         package.mkdir(exist_ok=True)
         _run(["npm", "install", "--no-save", "--no-audit", "--no-fund", "--prefix", str(package),
               f"kafkajs@{release}"])  # fmt: skip
-        _mark(package / "node_modules")
+        _marker(package / "node_modules").touch()
     shutil.copy(folder / program, package)
     return [_tool("node"), str(package / program)]
 
@@ -129,7 +129,7 @@ def librdkafka(target: Path, release: str) -> Path:
         without += ["optimization", "debug-symbols"]
         _run(["./configure", "--enable-static", *(f"--disable-{part}" for part in without)], source)
         _run(["make", "-j2", "-C", "src", library.name], source)
-        _mark(library)
+        _marker(library).touch()
     return source
 
 
@@ -202,10 +202,6 @@ def _newer(product: Path, *sources: Path) -> bool:
 def _done(product: Path) -> bool:
     """Whether a product of several steps was finished: an interrupted build starts again."""
     return product.exists() and _marker(product).exists()
-
-
-def _mark(product: Path) -> None:
-    _marker(product).touch()
 
 
 def _marker(product: Path) -> Path:

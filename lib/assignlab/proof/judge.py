@@ -83,14 +83,11 @@ def run_tests(
         raise originals.OriginalTimedOut(f"Kafka's tests took more than {SECONDS} s") from None
     if done.returncode != 0:
         raise originals.OriginalDied(f"Kafka's tests ended with code {done.returncode}")
-    return [_case(json.loads(line)) for line in done.stdout.splitlines()]
-
-
-def _case(row: dict) -> Case:
-    return Case(
-        row["class"].removeprefix(PACKAGE), row["method"], row["name"], row["calls"],
-        row["failed"], row.get("message"),
-    )  # fmt: skip
+    return [
+        Case(row["class"].removeprefix(PACKAGE), row["method"], row["name"], row["calls"],
+             row["failed"], row.get("message"))
+        for row in map(json.loads, done.stdout.splitlines())
+    ]  # fmt: skip
 
 
 def red(cases: Iterable[Case]) -> list[Case]:

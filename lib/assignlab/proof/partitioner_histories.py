@@ -29,7 +29,7 @@ import numpy as np
 from assignlab import producers
 from assignlab.errors import OriginalError
 from assignlab.producers import accumulator, kafka_built_in
-from assignlab.producers.draws import generator
+from assignlab.producers.draws import generator, scrambled
 from assignlab.producers.kafka_scala import refreshed
 from assignlab.producers.partitioner import Partitioner, State, fresh, topics
 
@@ -68,7 +68,7 @@ def history(name: str, seed: int, number: int, pool: Sequence[bytes], sends: int
     partitioner = producers.get(name.removesuffix(RACKS))
     found: History = {
         "partitioner": name,
-        "seed": str(made.getrandbits(47) if name in OF_48_BITS else made.getrandbits(64)),
+        "seed": str(made.getrandbits(47 if partitioner.seeded is scrambled else 64)),
         "topics": [_topic(made, i) for i in range(made.randint(1, 3))],
         "steps": [],
     }
@@ -92,8 +92,6 @@ def history(name: str, seed: int, number: int, pool: Sequence[bytes], sends: int
 
 BUFFER = "accumulator"
 RACKS = "-racks"
-OF_48_BITS = ("scala-default", "scala-default@0.8.1", "default@0.8.2", "rocketmq-random",
-              "metaq-random")  # fmt: skip
 
 
 def _topic(made: random.Random, number: int) -> dict[str, Any]:
