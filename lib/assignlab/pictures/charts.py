@@ -176,7 +176,6 @@ def by_system(names: Iterable[str]) -> dict[str, list[str]]:
     {'Kafka consumer': ['range', 'sticky'], 'Kafka consumer, earlier': ['range@2.0'], \
 'MetaQ': ['metaq-default']}
     """
-    panels: dict[str, list[str]] = {}
     systems: dict[str, list[str]] = {}
     for name in names:
         try:
@@ -184,12 +183,12 @@ def by_system(names: Iterable[str]) -> dict[str, list[str]]:
         except UnknownName:
             system = "your own"
         systems.setdefault(system, []).append(name)
-    for system, found in systems.items():
-        for title, earlier in ((system, False), (f"{system}, earlier", True)):
-            kept = [name for name in found if ("@" in name) == earlier]
-            if kept:
-                panels[title] = kept
-    return panels
+    return {
+        title: kept
+        for system, found in systems.items()
+        for title, earlier in ((system, False), (f"{system}, earlier", True))
+        if (kept := [name for name in found if ("@" in name) == earlier])
+    }
 
 
 def panel_rows(

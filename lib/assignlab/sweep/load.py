@@ -7,28 +7,18 @@ from assignlab.replay.scenarios import Scenario
 
 SCENARIOS = (
     Scenario(
-        members=3,
-        topics=3,
-        partitions=7,
-        ids="plain",
+        members=3, topics=3, partitions=7, ids="plain",
         events=("FULL", "JOIN_ONE", "CRASH", "RETURN", "TOPIC_CREATED", "PARTITIONS_ADDED"),
     ),
     Scenario(
-        members=6,
-        topics=6,
-        partitions=12,
-        subscription="HETEROGENEOUS_NESTED",
+        members=6, topics=6, partitions=12, subscription="HETEROGENEOUS_NESTED",
         events=("FULL", "JOIN_ONE", "UNSUBSCRIBE", "LEAVE_ONE"),
     ),
     Scenario(
-        members=3,
-        topics=2,
-        partitions=8,
-        static=True,
-        racks=2,
+        members=3, topics=2, partitions=8, static=True, racks=2,
         events=("FULL", "LEAVE_ONE", "JOIN_ONE", "TOPIC_DELETED"),
     ),
-)
+)  # fmt: skip
 """Small histories that lead through every compiled function: equal and different subscriptions,
 claims old and new, static members, racks."""
 
