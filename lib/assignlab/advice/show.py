@@ -9,26 +9,26 @@ from assignlab.advice.load import load
 from assignlab.advice.racks import racks
 from assignlab.advice.report import Report, Table, as_data, body, in_blocks
 from assignlab.advice.subject import READ_AGAIN, NotAnswerable, subject
-from assignlab.groups.show import HEADS, MEMBER, TOPIC, as_text, by_size, sentence, summary, title
+from assignlab.groups.show import as_text, sentence, summary, tables, title
 from assignlab.groups.states import MOVING
 from assignlab.releases import NEWEST_LINE
 
 
 def answer(document: dict[str, Any]) -> Report:
     """What explains the group, beside its sizes: ``said``, and tables of load and of strategies."""
-    said, tables = load(document)
+    said, of_load = load(document)
     try:
         asked = subject(document)
     except NotAnswerable as reason:
-        return Report(title(document), document.get("inferred", []), [*said, str(reason)], tables)
+        return Report(title(document), document.get("inferred", []), [*said, str(reason)], of_load)
     in_racks, of_racks = racks(asked)
     by_whom, table = alike(asked)
     moving = []
     if (state := document.get("state")) in MOVING:
         moving.append(f"The group is in {state}: what members hold is on its way; {READ_AGAIN}.")
     found = [*moving, law(asked), *said, *in_racks, by_whom]
-    tables = [*tables, *of_racks, table]
-    return Report(title(document), document.get("inferred", []), found, tables)
+    shown = [*of_load, *of_racks, table]
+    return Report(title(document), document.get("inferred", []), found, shown)
 
 
 def text(document: dict[str, Any]) -> str:
@@ -50,14 +50,7 @@ def page(document: dict[str, Any]) -> Report:
     """The whole as a report for a page: sizes first."""
     document = as_run(document, NEWEST_LINE)
     found, told = summary(document), answer(document)
-    members = by_size(found["members"])
-    tables = [
-        Table(
-            name,
-            name.capitalize(),
-            tuple(HEADS[field] for field in fields),
-            [tuple(row[field] for field in fields) for row in rows],
-        )
-        for name, fields, rows in (("members", MEMBER, members), ("topics", TOPIC, found["topics"]))
+    sizes = [
+        Table(name, name.capitalize(), tuple(heads), rows) for name, heads, rows in tables(found)
     ]
-    return told._replace(said=[sentence(found), *told.said], tables=[*tables, *told.tables])
+    return told._replace(said=[sentence(found), *told.said], tables=[*sizes, *told.tables])

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from assignlab.groups.metrics import Sample
@@ -10,7 +10,7 @@ from assignlab.groups.rows import Row
 from assignlab.groups.text import Text
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Format:
     """A text that people can export: the command or the tool, and where the format was looked up.
 
@@ -18,10 +18,10 @@ class Format:
     """
 
     name: str
-    source: str
+    source: str = field(kw_only=True)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class LineFormat(Format):
     """Lines that begin with one that ``head`` matches; ``read`` begins there.
 
@@ -32,7 +32,7 @@ class LineFormat(Format):
     read: Callable[[Text], Iterable[Row]]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class JsonFormat(Format):
     """A JSON value that ``fits``. Where a field does not, ``read`` raises
     :class:`~assignlab.groups.text.Misfit`."""
@@ -41,7 +41,7 @@ class JsonFormat(Format):
     read: Callable[[Any], Iterable[Row]]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class MetricFormat(Format):
     """Samples of the metrics ``names`` in Prometheus' text; others are no business of it."""
 

@@ -307,8 +307,7 @@ def _could_be_equal(
 ) -> bool:
     """Whether equal subscriptions would give these numbers of partitions.
 
-    Those of ``BY_TOPIC`` give out each topic evenly, others the whole; of an unknown one either will
-    do.
+    Those of ``BY_TOPIC`` give out each topic evenly, others the whole; of an unknown one either will do.
     """
     counts = [Counter(topic for topic, *_ in held) for held in (holdings or {}).values()]
     if not any(counts):

@@ -253,11 +253,9 @@ def _unless_gone(call: Any) -> Any:
     try:
         return call.result()
     except KafkaException as error:
-        if error.args[0].code() not in (
-            KafkaError.UNKNOWN_TOPIC_OR_PART,
-            KafkaError.LEADER_NOT_AVAILABLE,
-            KafkaError.NOT_LEADER_FOR_PARTITION,
-        ):
+        gone = KafkaError.UNKNOWN_TOPIC_OR_PART
+        leaderless = KafkaError.LEADER_NOT_AVAILABLE, KafkaError.NOT_LEADER_FOR_PARTITION
+        if error.args[0].code() not in (gone, *leaderless):
             raise
         return None
 

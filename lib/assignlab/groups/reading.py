@@ -42,7 +42,7 @@ def _line_format(text: Text) -> LineFormat | None:
 
 
 def _json_rows(text: Text) -> Iterator[Row]:
-    text.skip(len(text.line()) - len(text.line().lstrip()))
+    text.at += len(text.line()) - len(text.line().lstrip())
     value, length = text.json()
     items = value if isinstance(value, list) else [value]
     for number, item in enumerate(items, 1):
@@ -53,7 +53,7 @@ def _json_rows(text: Text) -> Iterator[Row]:
             raise text.error(f"expected the JSON of {names}; found {_kind(item)}{which}")
         with _refusing(text, f"{form.name}{which}"):
             yield from form.read(item)
-    text.skip(length)
+    text.at += length
 
 
 def _kind(value: Any) -> str:

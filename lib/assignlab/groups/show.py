@@ -1,7 +1,7 @@
 """What a group document says of its group: sizes, gap, idle members, topics; as data and text."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 from unicodedata import east_asian_width
 
@@ -119,9 +119,12 @@ HEADS = {name: name.replace("_", " ") for name in (*MEMBER, *TOPIC)} | {"id": "m
 """Their headings."""
 
 
-def by_size(members: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The members of a summary, those that hold most first."""
-    return sorted(members, key=lambda member: -(member["partitions"] or 0))
+def tables(found: dict[str, Any]) -> Iterator[tuple[str, list[str], list[tuple]]]:
+    """(name, headings, rows) of a summary's members, those that hold most first, and of its topics."""
+    members = sorted(found["members"], key=lambda member: -(member["partitions"] or 0))
+    for name, fields, told in (("members", MEMBER, members), ("topics", TOPIC, found["topics"])):
+        rows = [tuple(row[field] for field in fields) for row in told]
+        yield name, [HEADS[field] for field in fields], rows
 
 
 def as_text(found: dict[str, Any]) -> str:
@@ -132,12 +135,9 @@ def as_text(found: dict[str, Any]) -> str:
         "",
         sentence(found),
     ]
-    if found["members"]:
-        rows = [[member[name] for name in MEMBER] for member in by_size(found["members"])]
-        lines += ["", *aligned([HEADS[name] for name in MEMBER], rows)]
-    if found["topics"]:
-        rows = [[topic[name] for name in TOPIC] for topic in found["topics"]]
-        lines += ["", *aligned([HEADS[name] for name in TOPIC], rows)]
+    for _, heads, rows in tables(found):
+        if rows:
+            lines += ["", *aligned(heads, rows)]
     return "\n".join(printable(line) for line in lines)
 
 

@@ -83,12 +83,8 @@ class Text:
         end = self.content.find("\n", self.at)
         return self.content[self.at :] if end < 0 else self.content[self.at : end]
 
-    def skip(self, characters: int) -> None:
-        """Read on behind so many characters."""
-        self.at += characters
-
     def skip_line(self) -> None:
-        self.skip(len(self.line()) + 1)
+        self.at += len(self.line()) + 1
 
     def error(self, reason: str, column: int = 0) -> TextError:
         """What is wrong, so many characters behind the current place."""

@@ -22,8 +22,6 @@ from assignlab.groups.rows import GroupRow, MemberRow, OwnerRow, Row
 from assignlab.groups.states import state_named
 from assignlab.groups.text import Misfit
 
-PROTOCOLS = {"classic": "classic", "consumer": "consumer"}
-
 
 def fits(value: Any) -> bool:
     """Whether one of the described groups looks like one."""
@@ -66,7 +64,7 @@ def group_rows(group: dict[str, Any]) -> Iterator[Row]:
         name,
         state=state_named(fields.text(group, "state", "groupstate")),
         assignor=fields.text(group, "partitionassignor", "protocoldata", "protocol"),
-        protocol=PROTOCOLS.get(kind),
+        protocol=kind if kind in ("classic", "consumer") else None,
         members=None if group["members"] is None else len(members),
         whole=group["members"] is not None,
     )
@@ -122,8 +120,6 @@ def _of_topic(entry: Any) -> list[tuple[str, int]]:
 
 
 FORMAT = JsonFormat(
-    name="AdminClient JSON",
+    "AdminClient JSON", fits, read,
     source="kafka-python 3.0.12, confluent-kafka 2.16.1, ConsumerGroupDescription of Kafka 4.3",
-    fits=fits,
-    read=read,
-)
+)  # fmt: skip

@@ -46,9 +46,4 @@ def read(value: dict[str, Any]) -> Iterator[Row]:
         yield OffsetRow(group, *where, lag, end=end)
 
 
-FORMAT = JsonFormat(
-    name="AKHQ",
-    source="AKHQ of February 2025, models/ConsumerGroup.java",
-    fits=fits,
-    read=read,
-)
+FORMAT = JsonFormat("AKHQ", fits, read, source="AKHQ of February 2025, models/ConsumerGroup.java")

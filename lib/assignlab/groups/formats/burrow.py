@@ -67,9 +67,5 @@ def _owner(where: tuple[str, str, int], entry: dict[str, Any]) -> Iterator[Row]:
         yield OwnerRow(*where, host=f"{client}@{host}" if client else host)
 
 
-FORMAT = JsonFormat(
-    name="Burrow",
-    source="Burrow of October 2025, core/protocol and httpserver/structs.go",
-    fits=fits,
-    read=read,
-)
+FORMAT = JsonFormat("Burrow", fits, read,
+                    source="Burrow of October 2025, core/protocol and httpserver/structs.go")  # fmt: skip

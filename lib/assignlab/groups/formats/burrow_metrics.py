@@ -20,9 +20,5 @@ def read(samples: list[Sample]) -> Iterator[Row]:
         yield OffsetRow(label(sample, "consumer_group"), *where, count(sample))
 
 
-FORMAT = MetricFormat(
-    name="Burrow's metrics",
-    source="Burrow of October 2025, httpserver/prometheus.go",
-    names=frozenset({LAG}),
-    read=read,
-)
+FORMAT = MetricFormat("Burrow's metrics", frozenset({LAG}), read,
+                      source="Burrow of October 2025, httpserver/prometheus.go")  # fmt: skip

@@ -61,8 +61,6 @@ def _rows(group: str, entry: dict[str, Any]) -> Iterator[Row]:
 
 
 FORMAT = LineFormat(
-    name="confluent-kafka describe_consumer_groups",
+    "confluent-kafka describe_consumer_groups", re.compile(r"\s*\{'group_id': |confluent_kafka [\d.]+ "), read,
     source="confluent-kafka 2.16.1",
-    head=re.compile(r"\s*\{'group_id': |confluent_kafka [\d.]+ "),
-    read=read,
-)
+)  # fmt: skip

@@ -54,9 +54,4 @@ def _expect_kinds(entry: dict[str, Any], known: Kinds, where: str = "") -> None:
                 raise DocumentError(where + field, f"expected {wanted}, got {entry[field]}")
 
 
-FORMAT = JsonFormat(
-    name="group document",
-    source="docs/group-document.md",
-    fits=fits,
-    read=read,
-)
+FORMAT = JsonFormat("group document", fits, read, source="docs/group-document.md")

@@ -45,8 +45,6 @@ def read(value: dict[str, Any]) -> Iterator[Row]:
 
 
 FORMAT = JsonFormat(
-    name="Kafbat UI",
+    "Kafbat UI", fits, read,
     source="Kafbat UI of July 2026, consumer-groups.tsp and ConsumerGroupMapper.java",
-    fits=fits,
-    read=read,
-)
+)  # fmt: skip

@@ -1,7 +1,6 @@
 """``kafka-consumer-groups --list --type`` and ``--state``, ``kafka-groups --list``: what groups there are.
 
-GROUP    TYPE      STATE
-billing  Consumer  Stable
+GROUP    TYPE      STATE billing  Consumer  Stable
 """
 
 import re
@@ -32,9 +31,8 @@ def read(text: Text) -> Iterator[Row]:
         yield GroupRow(cells["GROUP"], cells.get("STATE"), protocol=protocol, listed=True)
 
 
+HEAD = re.compile(r"\s*GROUP\s+(TYPE|STATE|TYPE\s+STATE|TYPE\s+PROTOCOL)\s*$")
 FORMAT = LineFormat(
-    name="kafka-consumer-groups --list --type --state",
+    "kafka-consumer-groups --list --type --state", HEAD, read,
     source="ConsumerGroupCommand of Kafka 2.8 to 4.3, GroupsCommand of 4.0 to 4.3",
-    head=re.compile(r"\s*GROUP\s+(TYPE|STATE|TYPE\s+STATE|TYPE\s+PROTOCOL)\s*$"),
-    read=read,
-)
+)  # fmt: skip

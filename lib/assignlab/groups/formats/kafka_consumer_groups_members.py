@@ -117,9 +117,5 @@ def _partitions(text: Text, cells: Cells, column: str, part: re.Pattern) -> Part
     return partitions
 
 
-FORMAT = LineFormat(
-    name="kafka-consumer-groups --describe --members",
-    source="ConsumerGroupCommand of Kafka 2.0 to 4.3",
-    head=table.head(COLUMNS),
-    read=read,
-)
+FORMAT = LineFormat("kafka-consumer-groups --describe --members", table.head(COLUMNS), read,
+                    source="ConsumerGroupCommand of Kafka 2.0 to 4.3")  # fmt: skip

@@ -57,8 +57,7 @@ def read(text: Text) -> Iterator[Row]:
 
 
 def _member(cells: Cells) -> tuple[str | None, str | None, str | None]:
-    """Id, client id and host of the owner;
-    clients of one id on one host are one owner in old releases."""
+    """Id, client id and host of the owner; clients of one id on one host are one owner in old releases."""
     owner = cells.get("OWNER")
     if owner is None or owner == "none":
         return cells.get("CONSUMER-ID"), cells.get("CLIENT-ID"), cells.get("HOST")
@@ -66,9 +65,5 @@ def _member(cells: Cells) -> tuple[str | None, str | None, str | None]:
     return (owner, parts["client"], parts["host"]) if parts else (owner, None, None)
 
 
-FORMAT = LineFormat(
-    name="kafka-consumer-groups --describe",
-    source="ConsumerGroupCommand of Kafka 0.10 to 4.3",
-    head=table.head(COLUMNS),
-    read=read,
-)
+FORMAT = LineFormat("kafka-consumer-groups --describe", table.head(COLUMNS), read,
+                    source="ConsumerGroupCommand of Kafka 0.10 to 4.3")  # fmt: skip

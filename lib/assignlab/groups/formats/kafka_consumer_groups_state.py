@@ -49,9 +49,5 @@ def read(text: Text) -> Iterator[Row]:
         )
 
 
-FORMAT = LineFormat(
-    name="kafka-consumer-groups --describe --state",
-    source="ConsumerGroupCommand of Kafka 2.0 to 4.3",
-    head=table.head(COLUMNS),
-    read=read,
-)
+FORMAT = LineFormat("kafka-consumer-groups --describe --state", table.head(COLUMNS), read,
+                    source="ConsumerGroupCommand of Kafka 2.0 to 4.3")  # fmt: skip

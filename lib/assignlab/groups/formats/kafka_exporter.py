@@ -31,9 +31,5 @@ def read(samples: list[Sample]) -> Iterator[Row]:
             yield OffsetRow(label(sample, "consumergroup"), *where, count(sample))
 
 
-FORMAT = MetricFormat(
-    name="kafka_exporter",
-    source="kafka_exporter of January 2026, README.md and kafka_exporter.go",
-    names=frozenset({MEMBERS, LAG, PARTITIONS}),
-    read=read,
-)
+FORMAT = MetricFormat("kafka_exporter", frozenset({MEMBERS, LAG, PARTITIONS}), read,
+                      source="kafka_exporter of January 2026, README.md and kafka_exporter.go")  # fmt: skip

@@ -32,8 +32,6 @@ def read(samples: list[Sample]) -> Iterator[Row]:
 
 
 FORMAT = MetricFormat(
-    name="kafka-lag-exporter",
+    "kafka-lag-exporter", frozenset({LAG}), read,
     source="kafka-lag-exporter of January 2023, README.md and KafkaClient.scala",
-    names=frozenset({LAG}),
-    read=read,
-)
+)  # fmt: skip

@@ -32,9 +32,4 @@ def read(value: dict[str, Any]) -> Iterator[Row]:
     yield TopicRow(fields.name(value, "name"), count, kafkas if topic_id.int else None)
 
 
-FORMAT = JsonFormat(
-    name="kafka-python topics describe",
-    source="kafka-python 3.0.12",
-    fits=fits,
-    read=read,
-)
+FORMAT = JsonFormat("kafka-python topics describe", fits, read, source="kafka-python 3.0.12")

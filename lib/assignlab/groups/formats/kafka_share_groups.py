@@ -26,8 +26,7 @@ def read(text: Text) -> NoReturn:
 
 
 FORMAT = LineFormat(
-    name="kafka-share-groups (refused)",
-    source="ShareGroupCommand of Kafka 4.0 to 4.3",
+    "kafka-share-groups (refused)", source="ShareGroupCommand of Kafka 4.0 to 4.3", read=read,
     head=re.compile(
         r"\s*(GROUP\s+TOPIC\s+PARTITION\s.*START-OFFSET"
         r"|GROUP\s+TOPIC\s+PARTITION\s+OFFSET\s*$"
@@ -35,5 +34,4 @@ FORMAT = LineFormat(
         r"|GROUP\s+COORDINATOR \(ID\)\s+STATE\s"
         r"|Share group '.*' has no active members)"
     ),
-    read=read,
-)
+)  # fmt: skip

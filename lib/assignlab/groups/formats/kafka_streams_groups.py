@@ -1,7 +1,6 @@
 """``kafka-streams-groups``: known by its columns, and refused.
 
-GROUP  MEMBER  PROCESS  CLIENT-ID  ASSIGNMENTS
-GROUP  TOPIC   PARTITION  OFFSET-LAG
+GROUP  MEMBER  PROCESS  CLIENT-ID  ASSIGNMENTS GROUP  TOPIC   PARTITION  OFFSET-LAG
 """
 
 import re
@@ -20,13 +19,13 @@ def read(text: Text) -> NoReturn:
 
 
 FORMAT = LineFormat(
-    name="kafka-streams-groups (refused)",
-    source="StreamsGroupCommand of Kafka 4.1 to 4.3",
-    head=re.compile(
+    "kafka-streams-groups (refused)",
+    re.compile(
         r"\s*(GROUP\s+(MEMBER|TARGET-ASSIGNMENT-EPOCH)\s"
         r"|GROUP\s+TOPIC\s+PARTITION\s.*OFFSET-LAG"
         r"|(TARGET-)?(ACTIVE|STANDBY|WARMUP)-TASKS:"
         r"|Streams group '.*' has no active members)"
     ),
-    read=read,
+    read,
+    source="StreamsGroupCommand of Kafka 4.1 to 4.3",
 )

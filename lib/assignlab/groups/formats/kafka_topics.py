@@ -44,9 +44,5 @@ def read(text: Text) -> Iterator[Row]:
         text.skip_line()
 
 
-FORMAT = LineFormat(
-    name="kafka-topics --describe",
-    source="TopicCommand of Kafka 1.0 to 4.3",
-    head=re.compile(r"\s*Topic:"),
-    read=read,
-)
+FORMAT = LineFormat("kafka-topics --describe", re.compile(r"\s*Topic:"), read,
+                    source="TopicCommand of Kafka 1.0 to 4.3")  # fmt: skip

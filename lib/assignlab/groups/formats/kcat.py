@@ -41,9 +41,5 @@ def read(text: Text) -> Iterator[Row]:
         raise text.error(f"expected {left} more topics (is the paste cut off?)")
 
 
-FORMAT = LineFormat(
-    name="kcat -L",
-    source="kcat 1.7.1",
-    head=re.compile(r"\s*Metadata for .* \(from broker "),
-    read=read,
-)
+FORMAT = LineFormat("kcat -L", re.compile(r"\s*Metadata for .* \(from broker "), read,
+                    source="kcat 1.7.1")  # fmt: skip

@@ -24,9 +24,4 @@ def read(value: dict[str, Any]) -> Iterator[Row]:
             yield TopicRow(fields.name(topic, "topic"), len(fields.entries(topic, "partitions")))
 
 
-FORMAT = JsonFormat(
-    name="kcat -L -J",
-    source="kcat 1.7.1",
-    fits=fits,
-    read=read,
-)
+FORMAT = JsonFormat("kcat -L -J", fits, read, source="kcat 1.7.1")

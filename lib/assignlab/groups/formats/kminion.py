@@ -46,8 +46,6 @@ def read(samples: list[Sample]) -> Iterator[Row]:
 
 
 FORMAT = MetricFormat(
-    name="kminion",
+    "kminion", frozenset({INFO, MEMBERS, IDLE, LAG, TOPIC}), read,
     source="kminion of August 2026, docs/metrics.md and collect_consumer_groups.go",
-    names=frozenset({INFO, MEMBERS, IDLE, LAG, TOPIC}),
-    read=read,
-)
+)  # fmt: skip

@@ -59,8 +59,6 @@ def _found(text: Text, line: re.Pattern, name: str, expected: str) -> list[str]:
 
 
 FORMAT = LineFormat(
-    name="mqadmin consumerConnection",
+    "mqadmin consumerConnection", re.compile(r"\s*#ClientId\s+#ClientAddr\s+#Language\s+#Version\s*$"), read,
     source="ConsumerConnectionSubCommand of RocketMQ 5.3",
-    head=re.compile(r"\s*#ClientId\s+#ClientAddr\s+#Language\s+#Version\s*$"),
-    read=read,
-)
+)  # fmt: skip

@@ -59,9 +59,5 @@ def read(text: Text) -> Iterator[Row]:
         yield OffsetRow(*where, table.number(row["#Diff"]), broker)
 
 
-FORMAT = LineFormat(
-    name="mqadmin consumerProgress",
-    source="ConsumerProgressSubCommand of RocketMQ 5.3",
-    head=table.head(COLUMNS),
-    read=read,
-)
+FORMAT = LineFormat("mqadmin consumerProgress", table.head(COLUMNS), read,
+                    source="ConsumerProgressSubCommand of RocketMQ 5.3")  # fmt: skip

@@ -85,8 +85,6 @@ def _summary(text: Text) -> dict[str, str | None]:
 
 
 FORMAT = LineFormat(
-    name="rpk group describe",
+    "rpk group describe", re.compile(r"\s*GROUP\s+(?!TOPIC\b|CONSUMER-ID\b|COORDINATOR\b)\S+\s*$"), read,
     source="redpanda, src/go/rpk/pkg/cli/group/describe.go",
-    head=re.compile(r"\s*GROUP\s+(?!TOPIC\b|CONSUMER-ID\b|COORDINATOR\b)\S+\s*$"),
-    read=read,
-)
+)  # fmt: skip
