@@ -22,7 +22,7 @@ from assignlab.releases import NEWEST_LINE
 
 Say = Callable[[str], None]
 PATIENCE_S = 1.0
-"""About what it takes to compile a function: so long it runs as plain Python before."""
+"""Seconds of plain Python before anything is compiled: about what it takes to compile a function."""
 
 
 class Told(NamedTuple):

@@ -194,13 +194,9 @@ class Life:
     def played(self, start: Start) -> History:
         """The group in simulated time; raises AssignlabError where it does not play it."""
         scenario = Scenario(
-            self.topics,
-            self.members,
-            self.actions,
-            duration_ms=self.now,
-            sample_ms=self.now,
+            self.topics, self.members, self.actions, duration_ms=self.now, sample_ms=self.now,
             held=self.held,
-        )
+        )  # fmt: skip
         return timeline.run(scenario, start.config, self.strategy, start.seed)
 
 
@@ -357,8 +353,7 @@ def staircase(subject: Subject, strategy: Strategy, up_to: int, config: Config) 
 def migration(
     subject: Subject, old: Strategy, lists: Sequence[Sequence[str]], config: Config
 ) -> Range | None:
-    """A rolling change of strategies: every member restarts with each of these lists,
-    one after the other.
+    """A rolling change of strategies: every member restarts with each of these lists, one after the other.
 
     To a cooperative strategy there are two (KIP-429): both, then the new one alone; to one of the
     coordinator's (KIP-848), which is another protocol, one.

@@ -228,17 +228,13 @@ def _options(asked: Subject, rows: Sequence[Row]) -> list[Option]:
         if more := events.get("a member more", today.get("a member more")):
             events["a member more"] = more
         both = [row for row in (events["a rollout"], more) if row]
-        options.append(
-            Option(
-                label,
-                strategy,
-                events,
-                events["change"].fullest if "change" in events else None,
-                Range(*map(sum, zip(*(row.moved for row in both), strict=True))),
-                Range(*map(sum, zip(*(row.avoidable for row in both), strict=True))),
-                events["a rollout"].unowned,
-            )
+        moved, avoidable = (
+            Range(*map(sum, zip(*(getattr(row, name) for row in both), strict=True)))
+            for name in ("moved", "avoidable")
         )
+        fullest = events["change"].fullest if "change" in events else None
+        unowned = events["a rollout"].unowned
+        options.append(Option(label, strategy, events, fullest, moved, avoidable, unowned))
     return options
 
 

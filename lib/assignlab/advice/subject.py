@@ -42,8 +42,7 @@ class NotAnswerable(AssignlabError):
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A group as it is: ``group`` with claims as read, ``held``: who has what,
-    ``strategy`` or None."""
+    """A group as it is: ``group`` with claims as read, ``held``: who has what, ``strategy`` or None."""
 
     document: dict[str, Any]
     group: Group

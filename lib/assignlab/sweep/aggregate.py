@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 ROWS_AT_ONCE = 1_000_000
 BINS = 8192
 BITS = 62
-"""Of a sum of whole numbers."""
+"""That a sum of whole numbers may have; Spark's bigint has one more, and the sign."""
 SMALLEST_EXPONENT = -900
-"""Powers of two that scale smaller numbers would be infinite."""
+"""Smaller numbers are scaled as those of this exponent: the power of two for them would be infinite."""
 
 
 class Extent(NamedTuple):
@@ -216,10 +216,10 @@ def select(
         .where("x is not null")
     )
 
-    def has_rank(before, upto, count):
-        positions = [share * (F.col(count) - 1) for share in shares]
+    def has_rank(before):
+        positions = [share * (F.col("count") - 1) for share in shares]
         ranks = [end(position) for position in positions for end in (F.floor, F.ceil)]
-        return reduce(or_, [(rank >= F.col(before)) & (rank < F.col(upto)) for rank in ranks])
+        return reduce(or_, [(rank >= F.col(before)) & (rank < F.col("upto")) for rank in ranks])
 
     whole = Window.partitionBy("_group", "measure")
     bins = (
@@ -228,7 +228,7 @@ def select(
         .withColumn("count", F.sum("some").over(whole))
         .withColumn("upto", F.sum("some").over(whole.orderBy("bin")))
         .withColumn("before", F.col("upto") - F.col("some"))
-        .where(has_rank("before", "upto", "count"))
+        .where(has_rank("before"))
         .select("_group", "measure", "bin", "before", "count")
     )
     rank = F.col("before") + F.sum("some").over(
@@ -240,7 +240,7 @@ def select(
         .agg(F.count("x").alias("some"))
         .withColumn("upto", rank)
         .withColumn("first", F.col("upto") - F.col("some"))
-        .where(has_rank("first", "upto", "count"))
+        .where(has_rank("first"))
         .select("_group", "measure", "first", "upto", "count", "x")
         .collect()
     )

@@ -44,8 +44,8 @@ ROUNDS, SHORTEST_ROUND, WAVES = 20, 60.0, 4
 of one follow each other on a core. A round waits for its last task: of few waves it would leave
 cores idle for long."""
 PAUSES = (1.0, 4.0, 16.0, 64.0, 256.0)
-"""Seconds before a table is written again that another sweep wrote in the same moment; up to twice
-as long."""
+"""Seconds until a table is tried again that another sweep wrote in the same moment; a draw makes each up
+to twice as long."""
 
 
 def run(
@@ -285,8 +285,7 @@ def not_shared(folder: Path) -> str:
 
 
 def slice_count(spark, there: int, cost: float, scenarios: int) -> int:
-    """How many tasks to cut a sweep into that should take ``cost`` seconds on one core of those
-    ``there``."""
+    """How many tasks to cut a sweep into that should take ``cost`` seconds on one core of those ``there``."""
     # As many for each core, so that none waits in the end for one that has a slice more.
     if is_local(spark):
         # An interruption costs what is not finished.

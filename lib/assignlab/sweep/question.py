@@ -38,8 +38,7 @@ class SweepError(AssignlabError):
 
 
 class Grid(Sequence[Scenario]):
-    """The scenarios of a grid, described and not listed: its axes,
-    and a scenario when it is asked for.
+    """The scenarios of a grid, described and not listed: its axes, and a scenario when it is asked for.
 
     Equals the list of its scenarios, and another grid of the same axes. ``grid + more`` is a list.
     """

@@ -75,8 +75,7 @@ def write_slice(
     subject: Subject,
     place: str,
 ) -> Iterator[pa.RecordBatch]:
-    """Play one slice and leave its records as one Parquet file:
-    what a sweep hands to ``mapInArrow``.
+    """Play one slice and leave its records as one Parquet file: what a sweep hands to ``mapInArrow``.
 
     ``batches``: one row, columns ``slice`` and ``jobs``: pickled (numbers, costs,
     scenarios), the costly ones first; ``limit``: see :func:`simulate`; ``place``: the folder of the
@@ -104,8 +103,7 @@ def write_slice(
 def send_slice(
     batches: Iterable[pa.RecordBatch], strategies: Sequence[str], limit: float, subject: Subject
 ) -> Iterator[pa.RecordBatch]:
-    """Play slices and hand their records to Spark, where no folder is shared;
-    see :func:`write_slice`."""
+    """Play slices and hand their records to Spark, where no folder is shared; see :func:`write_slice`."""
     for batch in batches:
         for row in batch.to_pylist():
             for _, _, records in play_slice(row["jobs"], strategies, limit, subject):

@@ -153,12 +153,8 @@ class Store:
         """Raise :class:`SweepError` where files lie at the table's place that are none of a sweep's."""
         for _ in range(TRIES):
             files = at(
-                self._spark,
-                self.path,
-                FILES,
-                lambda rows: rows.select("length").head(1),
-                "binaryFile",
-            )
+                self._spark, self.path, FILES, lambda rows: rows.select("length").head(1), "binaryFile"
+            )  # fmt: skip
             if not files or in_folder(self.path) or state(self._spark, self.path):
                 return
             time.sleep(1)  # another sweep may write its state just now

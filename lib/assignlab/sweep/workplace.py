@@ -36,8 +36,7 @@ DESCRIPTION = "_description.json"
 """What a table says of itself, in its folder."""
 KEPT_AGE = 7 * 86400.0
 PUT_BACK, REPLACED = "earlier", "replaced"
-"""Where the table is whose place is taken:
-the first is put back if its driver is killed just then."""
+"""Where the table is whose place is taken: the first is put back if its driver is killed just then."""
 NO_TABLE = "{} is there and no table of a sweep: move it away, or name the sweep otherwise"
 TRIES = 5
 PAUSE = 0.1
