@@ -41,12 +41,8 @@ KINDS = {
 """The partitioners that the model knows."""
 
 LEAST = {
-    "records": 1,
-    "value_bytes": 0,
-    "batch_size": 1,
-    "in_flight": 1,
-    "availability_timeout_ms": 0,
-}
+    "records": 1, "value_bytes": 0, "batch_size": 1, "in_flight": 1, "availability_timeout_ms": 0,
+}  # fmt: skip
 """The whole numbers of a setting, and how small they may be."""
 
 

@@ -95,14 +95,8 @@ def beside_published(
 def latencies(response_ms: float, records: int = RECORDS, seed: int = 0) -> pd.DataFrame:
     """Latency quantiles of each configuration: ``configuration``, ``share`` (0 to 1), ``ms``."""
     shares = np.concatenate((np.linspace(0.01, 0.99, 99), [0.995, 0.999]))
-    frames = [
-        pd.DataFrame(
-            {
-                "configuration": name,
-                "share": shares,
-                "ms": np.quantile(delivery_of(name, response_ms, records, seed).latency_ms, shares),
-            }
-        )
-        for name in CONFIGURATIONS
-    ]
+    frames = []
+    for name in CONFIGURATIONS:
+        ms = np.quantile(delivery_of(name, response_ms, records, seed).latency_ms, shares)
+        frames.append(pd.DataFrame({"configuration": name, "share": shares, "ms": ms}))
     return pd.concat(frames, ignore_index=True)

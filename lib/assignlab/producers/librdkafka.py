@@ -29,8 +29,7 @@ def murmur2(records: Records, of: Topics, state: State) -> np.ndarray:
 
 
 def fnv1a_only(records: Records, of: Topics, state: State) -> np.ndarray:
-    """Partitions int64[n]: the absolute value of FNV-1a as a signed number,
-    modulo the partitions."""
+    """Partitions int64[n]: the absolute value of FNV-1a as a signed number, modulo the partitions."""
     signed = fnv1a(records.keys).view(np.int32).astype(np.int64)
     return abs(signed) % of.partitions[records.topics]
 

@@ -157,14 +157,9 @@ def _run(arguments: Sequence[str], folder: Path | None = None) -> None:
     """Run a tool to its end; it says nothing unless it fails."""
     try:
         done = subprocess.run(
-            [_tool(arguments[0], folder), *arguments[1:]],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS,
-            check=False,
-            stdin=subprocess.DEVNULL,
-        )
+            [_tool(arguments[0], folder), *arguments[1:]], cwd=folder, capture_output=True, text=True,
+            timeout=SECONDS, check=False, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
     except subprocess.TimeoutExpired as expired:
         raise BridgeFailed(f"{arguments[0]} took more than {SECONDS} s") from expired
     if done.returncode != 0:

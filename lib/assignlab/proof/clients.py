@@ -223,19 +223,10 @@ def line(found: Row) -> str:
 
     sticky = found.strategy.endswith("sticky")
     cells = (
-        found.strategy,
-        original_of(found.strategy)[1],
-        "equal" if found.equal else "different",
-        str(found.states),
-        share(found.lists),
-        share(found.sets),
-        share(found.threw),
-        share(found.several),
-        mean(found.moves) if sticky else "",
-        mean(found.gap),
-        mean(found.unread),
-        mean(found.astray),
-    )
+        found.strategy, original_of(found.strategy)[1], "equal" if found.equal else "different",
+        str(found.states), *map(share, (found.lists, found.sets, found.threw, found.several)),
+        mean(found.moves) if sticky else "", *map(mean, (found.gap, found.unread, found.astray)),
+    )  # fmt: skip
     return f"| {' | '.join(cells)} |"
 
 

@@ -337,8 +337,7 @@ def moves_among_different_subscriptions(state: State) -> bool:
 
 @Fault(lambda strategy: strategy.may_loop, throws="NeverEnds")
 def moves_come_round(state: State) -> bool:
-    """Members do not all name the same topics: a move may undo another one,
-    and that one it again."""
+    """Members do not all name the same topics: a move may undo another one, and that one it again."""
     return not state.equal
 
 
@@ -498,8 +497,7 @@ def equal_but_for_length(state: State) -> bool:
     name="named twice, taken to be alike",
 )
 def equal_only_in_length(state: State) -> bool:
-    """All name equally many topics, one of them twice instead of another one, and are taken to be
-    alike."""
+    """All name equally many topics, one of them twice instead of another one, and are taken to be alike."""
     named = {frozenset(m["topics"]) for m in state.members.values() if m["topics"]}
     return len(named) > 1 and alike_as_read(state)
 

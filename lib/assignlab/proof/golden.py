@@ -94,8 +94,7 @@ def may_not_end(strategy: str) -> bool:
 
 
 def endless(strategy: str, seed: int, groups: int) -> Iterator[State]:
-    """The group that never ends and its neighbours: other ids,
-    a partition or a claim more or less."""
+    """The group that never ends and its neighbours: other ids, a partition or a claim more or less."""
     known = json.loads(NEVER_ENDS.read_text("utf-8"))
     group = {**known, "strategy": strategy, "next_generation": 8}
     yield "never-ends/0", "a newcomer without end", group

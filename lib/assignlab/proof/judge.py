@@ -118,8 +118,7 @@ def without_assignment(cases: Iterable[Case]) -> dict[str, list[str]]:
 
 
 def main(quick: bool, planted: Sequence[str]) -> int:
-    """Print the tables, with a run for each planted defect; 1 if a case without one fails,
-    else 0."""
+    """Print the tables, with a run for each planted defect; 1 if a case without one fails, else 0."""
     refuse_unknown("defect", planted, DEFECTS)
     cases = run_tests(answering(), without=ASSERT_NOTHING if quick else ())
     print(table(cases), flush=True)

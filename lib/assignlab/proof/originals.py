@@ -86,52 +86,35 @@ def client(name: str, release: str, *others: str, between: tuple[str, ...] = ())
 
 SYSTEMS = (
     System(
-        module="kafka-clients",
-        main="assignlab.oracle.kafka.KafkaClients",
-        artifact="kafka-clients",
+        "kafka-clients", "assignlab.oracle.kafka.KafkaClients", "kafka-clients",
         between=("3.3.2", "3.6.2", "3.7.1", "3.8.1", "3.9.2", "4.0.2", "4.1.2", "4.2.2", "4.3.0"),
         fetched=("org.apache.kafka:kafka-clients",),
     ),
     System(
-        module="kafka-server",
-        main="assignlab.oracle.kafkaserver.KafkaServer",
-        artifact="kafka-group-coordinator",
+        "kafka-server", "assignlab.oracle.kafkaserver.KafkaServer", "kafka-group-coordinator",
         release="4.4.0",
     ),
     System(
-        module="kafka-server",
-        main="assignlab.oracle.kafkaserver.EarlierRelease",
-        artifact="kafka-group-coordinator",
+        "kafka-server", "assignlab.oracle.kafkaserver.EarlierRelease", "kafka-group-coordinator",
         between=("4.2.2", "4.3.0"),
         # Of the second, TopicIdPartition.hashCode decides ties, and is another one since 4.1.
-        fetched=(
-            "org.apache.kafka:kafka-group-coordinator",
-            "org.apache.kafka:kafka-server-common",
-        ),
+        fetched=("org.apache.kafka:kafka-group-coordinator", "org.apache.kafka:kafka-server-common"),
     ),
     System("kafka-0-8", "assignlab.oracle.kafka08.Kafka08", "kafka_2.11", "0.8.2.2"),
     System(
-        module="kafka-0-11",
-        main="assignlab.oracle.kafka08.Kafka011",
-        artifact="kafka_2.11",
+        "kafka-0-11", "assignlab.oracle.kafka08.Kafka011", "kafka_2.11",
         between=("0.9.0.1", "0.10.0.1", "0.10.1.1", "0.10.2.2", "1.0.2", "1.1.1"),
         fetched=("org.apache.kafka:kafka_2.11", "org.apache.kafka:kafka-clients"),
     ),
     System("metaq", "assignlab.oracle.metaq.MetaQ", "metamorphosis-client", "1.4.6.2"),
     System(
-        module="rocketmq",
-        main="assignlab.oracle.rocketmq.RocketMQ",
-        artifact="rocketmq-client",
-        release="5.3.3",
+        "rocketmq", "assignlab.oracle.rocketmq.RocketMQ", "rocketmq-client", "5.3.3",
         between=("4.2.0", "4.7.1", "4.9.2", "4.9.8", "5.5.0"),
         fetched=("org.apache.rocketmq:rocketmq-client", "org.apache.rocketmq:rocketmq-common"),
     ),
     client("aiokafka", "0.14.0", between=("0.11.0", "0.13.0")),
     client(
-        "franz-go",
-        "1.22.2",
-        "franz-go-sticky",
-        "franz-go-cooperative-sticky",
+        "franz-go", "1.22.2", "franz-go-sticky", "franz-go-cooperative-sticky",
         between=("1.7.0", "1.15.3", "1.22.3"),
     ),
     client("kafka-go", "0.4.51", between=("0.2.0", "0.4.47")),
@@ -139,7 +122,7 @@ SYSTEMS = (
     client("kafkajs", "2.2.4", between=("1.14.0", "2.0.2")),
     client("librdkafka", "2.15.1", between=("2.3.0", "2.6.1")),
     client("sarama", "1.61.1", "sarama-sticky", "sarama-cooperative-sticky", between=("1.60.2",)),
-)
+)  # fmt: skip
 
 
 BUILT_ON = {"kafka-0-11": ("kafka-0-8",), "producers-0-8-1": ("producers-0-8",)}
@@ -199,13 +182,11 @@ def classpath(system: System, release: str) -> str:
             name = artifact.split(":")[1]
             original = target / "releases" / f"{name}-{release}.jar"
             if not original.exists():
-                maven(
-                    "-f",
-                    str(PROJECT / "common" / "pom.xml"),
-                    "dependency:copy",
+                what, to = (
                     f"-Dartifact={artifact}:{release}",
                     f"-DoutputDirectory={original.parent}",
                 )
+                maven("-f", str(PROJECT / "common" / "pom.xml"), "dependency:copy", what, to)
             entries.append(str(original))
     # The release comes first: where the module is built against the newest, that is there as well.
     entries.append(str(target / "lib" / "*"))
@@ -246,14 +227,9 @@ def maven(*arguments: str) -> None:
         raise OriginalsUnavailable("Maven (mvn) is not on the PATH; it fetches the originals' jars")
     try:
         done = subprocess.run(
-            [maven, "-q", "-B", *arguments],
-            capture_output=True,
-            text=True,
-            timeout=BUILD_SECONDS,
-            check=False,
-            stdin=subprocess.DEVNULL,
-            env={"MAVEN_OPTS": " ".join(BRIEF)} | os.environ,
-        )
+            [maven, "-q", "-B", *arguments], capture_output=True, text=True, timeout=BUILD_SECONDS,
+            check=False, stdin=subprocess.DEVNULL, env={"MAVEN_OPTS": " ".join(BRIEF)} | os.environ,
+        )  # fmt: skip
     except subprocess.TimeoutExpired as expired:
         raise OriginalsUnavailable(f"Maven took more than {BUILD_SECONDS} s") from expired
     if done.returncode != 0:
@@ -318,12 +294,8 @@ class Original(Closing):
     def _start(self) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115, closed with the process
         self._process = subprocess.Popen(
-            self.command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            bufsize=0,
-        )
+            self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, bufsize=0
+        )  # fmt: skip
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._process.stdout, selectors.EVENT_READ)
         self._unread = bytearray()

@@ -32,11 +32,8 @@ JAVA_OPTIONS = (
     "--add-opens=java.base/java.lang=ALL-UNNAMED",  # the seed of a thread's draws
 )  # fmt: skip
 
-KAFKA = System(
-    module="producers",
-    main="assignlab.oracle.producers.Producers",
-    fetched=("org.apache.kafka:kafka-clients",),
-)
+KAFKA = System("producers", "assignlab.oracle.producers.Producers",
+               fetched=("org.apache.kafka:kafka-clients",))  # fmt: skip
 SCALA = System("producers-0-8", "assignlab.oracle.producers08.Producers08")
 SCALA_0_8_1 = System("producers-0-8-1", "assignlab.oracle.producers08.Producers08")
 QUEUES = System("producers-queues", "assignlab.oracle.queues.QueueProducers")

@@ -234,8 +234,7 @@ def even_threads(state: State) -> Iterator[str]:
 
 @_promise
 def even_threads_if_alike(state: State) -> Iterator[str]:
-    """As even_threads, where all consumers read the same topics,
-    each all of them with all its threads."""
+    """As even_threads, where all consumers read the same topics, each all of them with all its threads."""
     if state.equal and all(len(set(streams(m))) < 2 for m in state.members.values()):
         yield from even_threads(state)
 

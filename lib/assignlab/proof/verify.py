@@ -34,7 +34,7 @@ ASKED_IN_DOUBT = 1000
 REPETITION_SECONDS = 20
 SHRINK_SECONDS = 30
 GIVES_UP = OriginalTimedOut, OriginalDied
-"""While a difference is looked into; it is then told as it was found."""
+"""What an original may raise while a difference is looked into: it is then told as it was found."""
 MASK = 0xFFFFFFFF
 
 
@@ -313,11 +313,9 @@ def shrink(
 
 def show(difference: Difference) -> str:
     """One difference as lines to read and to paste."""
-    return "\n".join(
-        (
-            f"{difference.case} ({difference.event})",
-            f"  document {json.dumps(difference.document)}",
-            f"  original {json.dumps(without(difference.original, 'next_owned'))}",
-            f"  ours     {json.dumps(without(difference.ours, 'next_owned'))}",
-        )
-    )
+    return "\n".join((
+        f"{difference.case} ({difference.event})",
+        f"  document {json.dumps(difference.document)}",
+        f"  original {json.dumps(without(difference.original, 'next_owned'))}",
+        f"  ours     {json.dumps(without(difference.ours, 'next_owned'))}",
+    ))  # fmt: skip
