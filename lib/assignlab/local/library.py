@@ -16,10 +16,11 @@ def library() -> dict[str, str]:
 
 def rooms(package: Path) -> dict[str, str]:
     """Room of a package -> digest of its files: sources, data and templates."""
-    files = [path for path in package.rglob("*") if path.is_file() and not _is_compiled(path)]
     found: dict[str, list[Path]] = {}
-    for path in files:
-        found.setdefault(path.relative_to(package).parts[0], []).append(path)
+    for path in package.rglob("*"):
+        compiled = path.parent.name == "__pycache__" or path.suffix in (".nbi", ".nbc")
+        if path.is_file() and not compiled:
+            found.setdefault(path.relative_to(package).parts[0], []).append(path)
     return {room: digest(found[room]) for room in sorted(found)}
 
 
@@ -30,7 +31,3 @@ def digest(files: Iterable[Path]) -> str:
         content = path.read_bytes()
         found.update(f"{path.name}\0{len(content)}\0".encode() + content)
     return found.hexdigest()[:16]
-
-
-def _is_compiled(path: Path) -> bool:
-    return path.parent.name == "__pycache__" or path.suffix in (".nbi", ".nbc")

@@ -65,8 +65,7 @@ DARKEST = 0.62
 
 
 def theme() -> None:
-    """The look of every notebook; a picture is shown where ``study.figure`` says so,
-    not where drawn."""
+    """The look of every notebook; a picture is shown where ``study.figure`` says so, not where drawn."""
     plt.ioff()
     sns.set_theme(style="whitegrid", context="notebook", font_scale=0.9)
     plt.rcParams.update({"figure.dpi": 100, "savefig.dpi": 150, "svg.fonttype": "none"})
@@ -137,15 +136,11 @@ def small_multiples(
     All share x unless ``share_x`` is False; those of a row share y, unless ``share_y`` is. No
     figure is wider than `WIDEST`.
     """
+    size = min(width * len(columns) + 1.2, WIDEST), height * len(rows) + 0.6
     figure, axes = plt.subplots(
-        len(rows),
-        len(columns),
-        figsize=(min(width * len(columns) + 1.2, WIDEST), height * len(rows) + 0.6),
-        sharex=share_x,
-        sharey="row" if share_y else False,
-        squeeze=False,
-        layout="constrained",
-    )
+        len(rows), len(columns), figsize=size, sharex=share_x, sharey="row" if share_y else False,
+        squeeze=False, layout="constrained",
+    )  # fmt: skip
     for ax in axes.flat:
         plain_ticks(ax.xaxis)
         plain_ticks(ax.yaxis)
@@ -155,8 +150,7 @@ def small_multiples(
 def wrapped(
     panels: Sequence, columns: int, height: float = 2.6, width: float = 3.4
 ) -> tuple[Figure, np.ndarray]:
-    """A figure with one axes per panel, in rows of at most ``columns``:
-    (figure, axes[rows, columns]).
+    """A figure with one axes per panel, in rows of at most ``columns``: (figure, axes[rows, columns]).
 
     All share x, those of a row share y. :func:`titled` takes the axes away that are left over.
 
@@ -199,16 +193,11 @@ def panel_rows(
     Returns (figure, axes[panels, columns]); all share x, those of a row share y.
     """
     heights = [len(names) + 1.2 for names in panels.values()]
+    size = min(width * len(columns) + 2.4, WIDEST), 0.23 * sum(heights) + 1.2
     return plt.subplots(
-        len(panels),
-        len(columns),
-        figsize=(min(width * len(columns) + 2.4, WIDEST), 0.23 * sum(heights) + 1.2),
-        height_ratios=heights,
-        sharex="col",
-        sharey="row",
-        squeeze=False,
-        layout="constrained",
-    )
+        len(panels), len(columns), figsize=size, height_ratios=heights, sharex="col", sharey="row",
+        squeeze=False, layout="constrained",
+    )  # fmt: skip
 
 
 def legend_below(figure: Figure, axes: Iterable[Axes], columns: int = 4) -> None:

@@ -50,8 +50,7 @@ def offsets(
 
 
 def thread(history: History, ax: Axes, start_s: float, stop_s: float) -> int:
-    """What the thread of the only member does: it works on what poll returned,
-    else it waits in poll.
+    """What the thread of the only member does: it works on what poll returned, else it waits in poll.
 
     A mark stands where poll returns and the thread may do something else; how many are drawn comes
     back. Told from the position at the samples, so it is right to ``Scenario.sample_ms``.

@@ -28,13 +28,8 @@ def picture(
     tallest = max(len(g.members) for g, *_ in panels.values())
     columns = min(len(panels), 2)
     rows = -(-len(panels) // columns)
-    figure, axes = plt.subplots(
-        rows,
-        columns,
-        figsize=(width * columns, (1.3 + 0.42 * min(tallest, charts.MOST_TOLD)) * rows),
-        squeeze=False,
-        layout="constrained",
-    )
+    size = width * columns, (1.3 + 0.42 * min(tallest, charts.MOST_TOLD)) * rows
+    figure, axes = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")
     for ax in axes.flat[len(panels) :]:
         ax.remove()
     for ax, (title, (group, after, *before)) in zip(axes.flat, panels.items(), strict=False):

@@ -42,8 +42,7 @@ def _told(group: Group, after: Assignment, before: Assignment | None = None) -> 
 
 
 def circle(rounds: pd.DataFrame, consumers: Sequence[str], ax: Axes) -> Axes:
-    """Round robin's circle: the turn in which a consumer gets a partition,
-    a dash where it is passed.
+    """Round robin's circle: the turn in which a consumer gets a partition, a dash where it is passed.
 
     ``rounds``: as :func:`assignlab.published.walks.circle` has them.
     """

@@ -1,5 +1,4 @@
-"""Watches over one run: ends all of its processes when its command ends,
-or when the runner is gone.
+"""Watches over one run: ends all of its processes when its command ends, or when the runner is gone.
 
 The guard is a small process between runner and Papermill. The runner holds the other end of its
 standard input; when the runner ends, however it ends, the operating system closes that end, and the

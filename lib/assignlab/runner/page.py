@@ -32,12 +32,8 @@ NAVIGATION = re.compile(r"(?<=<!-- navigation -->).*?(?=<!-- /navigation -->)", 
 @cache
 def environment() -> jinja2.Environment:
     """The templates of page and index; what is put into them is escaped."""
-    return jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    files = jinja2.FileSystemLoader(TEMPLATES)
+    return jinja2.Environment(loader=files, autoescape=True, trim_blocks=True, lstrip_blocks=True)
 
 
 def style() -> str:
@@ -118,13 +114,9 @@ def exporter():
     from traitlets.config import Config
 
     return HTMLExporter(
-        config=Config(),
-        template_name="page",
-        extra_template_basedirs=[str(TEMPLATES)],
-        exclude_input_prompt=True,
-        exclude_output_prompt=True,
-        exclude_anchor_links=True,
-    )
+        config=Config(), template_name="page", extra_template_basedirs=[str(TEMPLATES)],
+        exclude_input_prompt=True, exclude_output_prompt=True, exclude_anchor_links=True,
+    )  # fmt: skip
 
 
 def with_anchors(body: str) -> tuple[str, list[tuple[str, str]]]:

@@ -52,18 +52,12 @@ class Processes:
             if self.stopped:
                 return None
             self._running.add(environment[project.RUN_ID_VARIABLE])
+            # A session of its own: Ctrl-C reaches the runner alone, which then ends the others.
             return subprocess.Popen(
-                guard.guarded(command),
-                env=environment | self._shared,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                errors="replace",
-                # A session of its own: Ctrl-C reaches the runner alone, which then ends the others.
-                start_new_session=True,
-                pass_fds=(self._held,),
-            )
+                guard.guarded(command), env=environment | self._shared, stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                start_new_session=True, pass_fds=(self._held,),
+            )  # fmt: skip
 
     def end(self, run_id: str, well: bool = False) -> None:
         """End all processes of one run, whichever are left; whether it ended well by itself."""

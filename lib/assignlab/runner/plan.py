@@ -27,6 +27,7 @@ from assignlab.parameters.strict_yaml import Misread, StrictLoader, shown
 from assignlab.runner.shapes import read_shaped, shaped
 
 POINTS = "points"
+"""Where runs with values of their own lie, below a scale: a folder per point, in it one per notebook."""
 NOTEBOOK_SHAPE = {
     "cells": [{"cell_type": str, "source": str | list, "metadata": dict}],
     "metadata": dict,
@@ -54,11 +55,6 @@ class Place:
     def folder(self) -> Path:
         """Where the results at this scale lie, one folder per notebook."""
         return self.outputs / self.scale
-
-    @property
-    def points(self) -> Path:
-        """Where runs with values of their own lie, one folder per point, in it one per notebook."""
-        return self.folder / POINTS
 
     @property
     def running(self) -> Path:

@@ -98,20 +98,22 @@ class Progress:
             seconds = time.monotonic() - self._started.pop(name)
             if completed:
                 self._earlier[name] = seconds
-            self._clear()
-            self._write(f"{self._place(name)}  {text}  ({clock(seconds)})\n")
+            self._lasting(name, f"{text}  ({clock(seconds)})")
 
     def note(self, name: str, text: str) -> None:
         """One lasting line about a notebook that does not run."""
         with self._lock:
             self._waiting.remove(name)
-            self._clear()
-            self._write(f"{self._place(name)}  {text}\n")
+            self._lasting(name, text)
 
     def clear(self) -> None:
         """Take the line off the terminal, so that other text can follow."""
         with self._lock:
             self._clear()
+
+    def _lasting(self, name: str, text: str) -> None:
+        self._clear()
+        self._write(f"{self._place(name)}  {text}\n")
 
     def _place(self, name: str) -> str:
         return f"[{list(self._cells).index(name) + 1}/{len(self._cells)}] {name}"

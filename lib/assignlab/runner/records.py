@@ -6,7 +6,7 @@ from glob import escape
 from pathlib import Path, PurePath
 
 from assignlab.parameters.strict_yaml import shown
-from assignlab.runner.plan import Place, Plan
+from assignlab.runner.plan import POINTS, Place, Plan
 from assignlab.runner.shapes import read_shaped
 
 RUN_RECORD = "run.json"
@@ -43,14 +43,13 @@ def run_records(place: Place) -> dict[str, dict]:
 
 def point_records(place: Place, notebook: str) -> dict[PurePath, dict]:
     """Folder below that of the scale -> record, of a notebook's runs with values of their own."""
-    found = sorted(place.points.glob(f"*/{escape(notebook)}"))
+    found = sorted((place.folder / POINTS).glob(f"*/{escape(notebook)}"))
     paths = [path.relative_to(place.folder) for path in found]
     return {path: record for path in paths if (record := run_record(place, path))}
 
 
 def reason_to_run(place: Place, plan: Plan) -> str | None:
-    """Why the notebook has to run, in one line;
-    None if its last run is complete and as it would be.
+    """Why the notebook has to run, in one line; None if its last run is complete and as it would be.
 
     That is: it completed, with these values, notebook, library and packages, and its files are as
     it left them.
