@@ -33,13 +33,10 @@ from assignlab.replay.rebalance import replay
 from assignlab.replay.records import record, scenario_values
 from assignlab.sweep import load, slices
 from assignlab.words import counted
+from sweep import EVENTS
 
 STRATEGIES = ("range", "roundrobin", "sticky", "cooperative-sticky")
 """Those that Kafka's clients have now."""
-EVENTS = (
-    "FULL", "STABLE", "JOIN_ONE", "LEAVE_ONE", "JOIN_MANY", "LEAVE_MANY", "CRASH", "RETURN",
-    "PARTITIONS_ADDED", "TOPIC_CREATED",
-)  # fmt: skip
 SIZES = {"S": (10, 10, 100), "M": (100, 50, 1_000), "L": (1_000, 100, 10_000)}
 """Members, topics, partitions."""
 CLUSTERS = (16, 256, 4_096)
