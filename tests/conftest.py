@@ -157,6 +157,13 @@ def document(counts, sizes, strategy="range", **fields):
     return {"group": "billing", "state": "Stable"} | found | fields
 
 
+EVEN = document({"t": 2}, [["t-0"], ["t-1"]], "sticky", group="even")
+ALONE = document({"t": 1}, [["t-0"]], "range", group="alone")
+EMPTY = document({"t": 2}, [], group="empty", state="Empty")
+RECORDED = Path(__file__).parent / "data" / "groups" / "kafka-4.3.0"
+"""Groups that are small, and the folder of recorded ones."""
+
+
 @pytest.fixture
 def range_3_5():
     """Topics of 3 and 5 partitions on 4 members under range: 3/2/2/1."""

@@ -1,19 +1,13 @@
 """Which group of several a page is about."""
 
-from pathlib import Path
-
 import pytest
 
 from assignlab import groups
 from assignlab.advice.choose import NAMED, choose
 from assignlab.advice.subject import NotAnswerable
 from assignlab.errors import UnknownName
-from conftest import document
+from conftest import ALONE, EMPTY, EVEN, RECORDED, document
 
-RECORDED = Path(__file__).parents[1] / "data" / "groups" / "kafka-4.3.0"
-EVEN = document({"t": 2}, [["t-0"], ["t-1"]], "sticky", group="even")
-ALONE = document({"t": 1}, [["t-0"]], "range", group="alone")
-EMPTY = document({"t": 2}, [], group="empty", state="Empty")
 UNKNOWN = document({"t": 2}, [["t-0"], ["t-1"]], group="unknown") | {
     "strategy": None,
     "state": None,

@@ -5,7 +5,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -15,16 +14,12 @@ from assignlab.advice import commands, happening, what_if
 from assignlab.advice.report import Report
 from assignlab.cli import main
 from assignlab.local import java
-from conftest import document
+from conftest import ALONE, EMPTY, EVEN, RECORDED, document
 
-RECORDED = Path(__file__).parents[1] / "data" / "groups" / "kafka-4.3.0"
 STATES = """
 GROUP           COORDINATOR (ID) ASSIGNMENT-STRATEGY STATE  #MEMBERS
 billing-more    h:1 (1)          range               Stable 3
 """
-EVEN = document({"t": 2}, [["t-0"], ["t-1"]], "sticky", group="even")
-ALONE = document({"t": 1}, [["t-0"]], "range", group="alone")
-EMPTY = document({"t": 2}, [], group="empty", state="Empty")
 
 
 def asked(*arguments):

@@ -78,7 +78,7 @@ def test_every_line_is_one_that_its_client_takes():
         assignors.get(name) for name in ("range", "roundrobin", "sticky", "cooperative-sticky")
     ]
     for old, new in permutations(classic, 2):
-        java, others = recommend._java(new, old, offline=False), recommend._librdkafka(new, old)
+        java, others = recommend._java(new, old, False, ""), recommend._librdkafka(new, old)
         first, second = (config.lines[0].partition("=")[2].split(",") for config in java)
         assert first == [new.source, old.source] and second == [new.source]
         lists = [config.lines[0].partition("=")[2].split(",") for config in others]

@@ -1,7 +1,6 @@
 """group show: the law behind the gap, who would have given this, load and rates."""
 
 import json
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -18,9 +17,7 @@ from assignlab.group.assignment import partition_names
 from assignlab.groups import inference
 from assignlab.groups.show import sentence, summary
 from assignlab.releases import CAME_WITH, NEWEST
-from conftest import document
-
-DATA = Path(__file__).parents[1] / "data" / "groups" / "kafka-4.3.0"
+from conftest import RECORDED, document
 
 
 def names(found):
@@ -115,7 +112,7 @@ def test_sets_of_members_are_one_where_a_member_reads_of_both():
 
 
 def test_a_group_of_the_consumer_protocol_is_asked_of_the_coordinators_strategies():
-    text = (DATA / "consumer-members-verbose.txt").read_text()
+    text = (RECORDED / "consumer-members-verbose.txt").read_text()
     group = groups.read(text)[0]
     assert "strategy" not in group
     assert {s.system for s in candidates(subject(group))} == {"Kafka coordinator"}
@@ -133,13 +130,15 @@ def test_a_topic_without_weights_weighs_1_for_each_beside_one_that_has_some(rang
 
 
 def test_rocketmq_is_told_its_own_tool():
-    text = DATA.parent / "rocketmq-5.3.3-connection.txt"
+    text = RECORDED.parent / "rocketmq-5.3.3-connection.txt"
     with pytest.raises(NotAnswerable, match="mqadmin consumerProgress"):
         subject(groups.read(text)[0])
 
 
 def test_of_members_that_are_only_counted_nothing_is_concluded():
-    [group] = groups.read(DATA.parent / "confluent-describe-2.16.1.txt", only=["billing-classic"])
+    [group] = groups.read(
+        RECORDED.parent / "confluent-describe-2.16.1.txt", only=["billing-classic"]
+    )
     assert [member["partitions"] for member in summary(group)["members"]] == [4, 6, None]
     with pytest.raises(NotAnswerable, match="does not say what ~unknown-1 holds"):
         subject(group)
@@ -285,7 +284,7 @@ def test_the_command_takes_a_later_snapshot(tmp_path):
 
 
 def test_groups_that_cannot_be_asked_say_why():
-    [group] = groups.read(DATA / "classic-members.txt")
+    [group] = groups.read(RECORDED / "classic-members.txt")
     assert "add kafka-consumer-groups --describe" in show.text(group)
     with pytest.raises(NotAnswerable, match="names no members"):
         subject(document({"t": 1}, []))
@@ -317,7 +316,7 @@ def test_of_a_group_on_the_move_that_comes_first(range_3_5):
 
 
 def test_racks_count_where_members_and_replicas_have_them(range_3_5):
-    zones = json.loads((DATA.parent / "made" / "zones.json").read_text())
+    zones = json.loads((RECORDED.parent / "made" / "zones.json").read_text())
     told = show.data(zones)
     assert any(
         said.startswith("4 of 6 partitions have a replica in the rack") for said in told["said"]
@@ -340,7 +339,7 @@ def test_racks_count_where_members_and_replicas_have_them(range_3_5):
 
 
 def test_racks_are_those_under_strategies_that_the_members_client_has():
-    text = (DATA.parent / "made" / "zones.json").read_text()
+    text = (RECORDED.parent / "made" / "zones.json").read_text()
     near = {}
     for client, ids in (("librdkafka", "rdkafka-"), ("aiokafka", "aiokafka-0.14.0-")):
         told = show.data(json.loads(text.replace("billing-", ids)))["racks"]
