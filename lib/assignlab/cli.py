@@ -18,7 +18,7 @@ from assignlab.errors import INTERRUPTED, AssignlabError, refuse_unknown
 from assignlab.releases import NEWEST, NEWEST_LINE, of_kafka
 
 AT_ONCE = 50
-"""So many documents, if they are small, do not wait for the compiler; whoever has more gains by it."""
+"""The first so many documents, where they are small, are answered without the compiler; for more it pays."""
 
 
 class Commands(click.Group):
@@ -413,8 +413,7 @@ def fuzz(assignments, seed, chosen, step, plant, hunt, ask):
 def proof():
     """How we know: ask the originals, record their answers, put ours before Kafka's tests.
 
-    Most need Java 17 and Maven; exit code 2 where the originals cannot be run. See also verify and
-    fuzz.
+    Most need Java 17 and Maven; exit code 2 where the originals cannot be run. See also verify and fuzz.
     """
 
 
@@ -446,8 +445,7 @@ def golden(strategies, states, seed, folder):
 @click.argument("names", nargs=-1, metavar="[EXHIBIT]...")
 @flag("--record", "Record the answers anew.")
 def museum(names, record):
-    """Ask every release about some exhibits of the museum, or all; exit code 1 if an answer has
-    changed.
+    """Ask every release about some exhibits of the museum, or all; exit code 1 if an answer has changed.
 
     With --record the newest release that shows the fault is asked about smaller groups first: exit
     code 2 if one of them shows it, too.
@@ -681,8 +679,7 @@ def group_replicas(sources, up_to, strategy, release, given, told):
 @given
 @telling
 def group_what_if(sources, chosen, events, release, given, told):
-    """What events and changes would do: balance, moves, avoidable ones, rounds,
-    time without owner.
+    """What events and changes would do: balance, moves, avoidable ones, rounds, time without owner.
 
     Where the text names no strategy, the first --strategy is the group's own.
     """

@@ -1,8 +1,6 @@
-"""The words of the pages: one per thing, what it means, which columns carry it,
-where sources stand.
+"""The words of the pages: one per thing, what it means, which columns carry it, where sources stand.
 
-Pages show words and keep the columns' names for the files;
-``docs/glossary.md`` is written from here.
+Pages show words and keep the columns' names for the files; ``docs/glossary.md`` is written from here.
 """
 
 import html
@@ -263,22 +261,14 @@ PROPOSALS = {
     "932": "KIP-932%3A+Queues+for+Kafka",
 }
 REPOSITORIES = {
-    "aiokafka": "aio-libs/aiokafka",
-    "apache/kafka": "apache/kafka",
-    "astraea": "skiptests/astraea",
-    "confluent-kafka-go": "confluentinc/confluent-kafka-go",
-    "franz-go": "twmb/franz-go",
-    "kafka-go": "segmentio/kafka-go",
-    "kafka-python": "dpkp/kafka-python",
-    "kafkajs": "tulios/kafkajs",
-    "librdkafka": "confluentinc/librdkafka",
-    "node-rdkafka": "Blizzard/node-rdkafka",
-    "node-sinek": "nodefluent/node-sinek",
-    "RocketMQ": "apache/rocketmq",
-    "rocketmq": "apache/rocketmq",
-    "ruby-kafka": "zendesk/ruby-kafka",
-    "sarama": "IBM/sarama",
-}
+    "aiokafka": "aio-libs/aiokafka", "apache/kafka": "apache/kafka", "astraea": "skiptests/astraea",
+    "confluent-kafka-go": "confluentinc/confluent-kafka-go", "franz-go": "twmb/franz-go",
+    "kafka-go": "segmentio/kafka-go", "kafka-python": "dpkp/kafka-python",
+    "kafkajs": "tulios/kafkajs", "librdkafka": "confluentinc/librdkafka",
+    "node-rdkafka": "Blizzard/node-rdkafka", "node-sinek": "nodefluent/node-sinek",
+    "RocketMQ": "apache/rocketmq", "rocketmq": "apache/rocketmq",
+    "ruby-kafka": "zendesk/ruby-kafka", "sarama": "IBM/sarama",
+}  # fmt: skip
 CITED = re.compile(
     rf"KIP-(?P<kip>{'|'.join(PROPOSALS)})\b|(?P<issue>(?:KAFKA|SPARK)-\d+)\b"
     rf"|(?<![\w-])(?P<client>{'|'.join(REPOSITORIES)})"
