@@ -18,6 +18,7 @@ from assignlab.advice.report import as_data, as_text
 from assignlab.advice.subject import new_id, subject
 from assignlab.cli import main
 from assignlab.errors import AssignlabError, UnknownRelease
+from assignlab.groups.inference import KAFKA_GO
 from assignlab.timeline import scenario
 from conftest import document
 
@@ -581,6 +582,7 @@ def test_static_members_and_those_of_kip_848_are_known_by_their_client_id(ids):
 
 def test_advice_says_of_clients_what_the_timeline_plays():
     assert {*clients.NAMED} == {*scenario.OTHERS}
+    assert KAFKA_GO in clients.NAMED["kafka-go"].client_id
 
 
 def test_clients_of_kafka_go_are_known_by_what_stands_in_the_midst_of_their_ids():
