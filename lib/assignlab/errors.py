@@ -49,6 +49,7 @@ class GroupError(AssignlabError):
     def __init__(self, group: str, reason: str):
         super().__init__(f"{group or 'the group'}: {reason}")
         self.group = group
+        self.reason = reason
 
 
 class OriginalError(AssignlabError):
@@ -79,6 +80,8 @@ class UnknownName(AssignlabError):
         hint = f" (did you mean {near[0]!r}?)" if near else ""
         names = _some(kind, str(name), allowed)
         super().__init__(f"unknown {kind} {shown(name)}{hint}; allowed: {names}")
+        self.name = name
+        self.nearest = near[0] if near else None
 
 
 def refuse_unknown(kind: str, names: Iterable[str], allowed: Collection[str]) -> None:
@@ -114,3 +117,5 @@ class UnknownRelease(UnknownName):
     def __init__(self, name: str, reason: str, kind: str = "strategy"):
         place = f"release in {kind}" if "@" in name else "release"
         AssignlabError.__init__(self, f"unknown {place} {shown(name)}: {reason}")
+        self.name = name
+        self.nearest = None
