@@ -112,6 +112,7 @@ class Client(Consumer):
         self._asks_before_join = False
         self._asked = self._in_vain = False
         self._retries = None
+        self._deserted = False
         self.cooperative = all(s.protocol == "cooperative" for s in self.strategies)
 
     def _is_before(self, release: str) -> bool:
@@ -551,7 +552,7 @@ class Client(Consumer):
         """
         self.leads, self.assignment_snapshot = True, self.metadata_snapshot
         if not self.takes_short and any(m.request.cut_short for m in members):
-            self._die("SchemaException")
+            self._die_in_poll("SchemaException")
             return
         if skip_assignment:
             # A static leader that is back in time: everybody keeps what was assigned.
@@ -566,7 +567,7 @@ class Client(Consumer):
                 # In poll, under the lock that the heartbeat thread waits for.
                 self.freeze(FOR_EVER)
             else:
-                self._die(error.original)
+                self._die_in_poll(error.original)
             return
         self.clock.after(self.config.assignment_ms, self.in_time, self._send_sync, assignment)
 
@@ -707,7 +708,7 @@ class Client(Consumer):
 
     def _heartbeat(self) -> None:
         """A heartbeat arrives at the coordinator; the next one follows."""
-        if not self.alive or self.phase in (UNJOINED, JOINING):
+        if not (self.alive or self._deserted) or self.phase in (UNJOINED, JOINING):
             return
         if self.clock.now - self.config.latency_ms < self.frozen_until:
             unheard = self.frozen_until - self.clock.now + self.config.heartbeat_interval_ms
@@ -856,6 +857,18 @@ class Client(Consumer):
         self.tell("fatal", self.held, error)
         self.end(f"fatal: {error}")
 
+    def _die_in_poll(self, error: str) -> None:
+        """Nobody closes the consumer, and its heartbeat thread goes on until nobody has polled for too long
+        (HeartbeatThread)."""
+        until = self.loop.last_poll + self.config.max_poll_interval_ms
+        self._die(error)
+        self._deserted = True
+        self.clock.at(until, self._end_heartbeats)
+
+    def _end_heartbeats(self) -> None:
+        self._deserted = False
+        self._send_leave()
+
     def _error(self, error: str) -> None:
         self.tell("error", EMPTY, error)
 
@@ -903,6 +916,10 @@ class OtherClient(Client):
 
     def _ask_while_joining(self) -> None:
         """It knows its topics before it joins."""
+
+    def _die_in_poll(self, error: str) -> None:
+        """Its heartbeats end with it (kafka-python's, recorded)."""
+        self._die(error)
 
     def _unjoined(self) -> None:
         """It joins again at once."""
