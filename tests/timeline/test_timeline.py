@@ -3112,6 +3112,21 @@ def test_a_group_of_kafka_go_whose_coordinator_moves_rebalances():
     assert closed < 61_000
 
 
+def test_commits_of_kafka_go_fail_once_its_coordinator_has_moved():
+    """As recorded: they go to the broker before, and what was processed is processed again; Java's do not fail."""
+    moves = [timeline.coordinator_moves(60_500)]
+    topics, how = [Topic("t", 6, rate=10)], {"auto_commit_interval_ms": 1_000, "until": 90_000}
+    for strategy, commit, least, most in (
+        (KAFKA_GO, "auto", 20, 200),
+        (KAFKA_GO, "after", 1, 20),
+        ("range", "auto", 0, 0),
+        ("range", "after", 0, 0),
+    ):
+        history = play(moves, strategy, topics=topics, commit=commit, **how)
+        assert least <= timeline.totals(history)["repeated"] <= most
+        assert bool(told(history, "commit refused", 60_000)) == (strategy == KAFKA_GO)
+
+
 def test_whose_sync_is_refused_joins_kafka_go_again_at_once():
     """As recorded: it joined before the leader, and got what it had."""
     moves = [timeline.coordinator_moves(60_000)]
@@ -3143,6 +3158,19 @@ def test_kafka_go_shares_no_group_with_clients_of_other_subscriptions():
         reads = leads in ("kafka-python-range", "aiokafka-range")
         assert told(history, "error") == ([] if reads else ["unable to read metadata for member"])
         assert len(owners_at_end(history).get("b", ())) == (3 if reads else 6)
+
+
+@pytest.mark.parametrize("joins_at", [None, 12_000])
+def test_javas_leader_that_dies_in_poll_is_waited_for_until_its_poll_interval_is_over(joins_at):
+    """As recorded: nobody has closed it, and its heartbeats go on; also where the group rebalances meanwhile."""
+    members = [Member("a", strategies=["range"]), Member("b", start_ms=500)]
+    joins = [timeline.join(joins_at, Member("c"))] if joins_at else []
+    how = {"session_timeout_ms": 6_000, "max_poll_interval_ms": 20_000}
+    history = play(joins, KAFKA_GO, members, [Topic("t", 6)], until=40_000, **how)
+    [died] = [e.time_ms for e in history.events if e.kind == "fatal"]
+    [gone] = [e.time_ms for e in history.events if e.kind == "removed"]
+    assert 19_900 <= gone - died <= 20_100
+    assert sum(map(len, owners_at_end(history).values())) == 6
 
 
 @pytest.mark.parametrize("action", ["subscribe", "unsubscribe", "enforce_rebalance"])

@@ -22,6 +22,9 @@ JOINS_AGAIN_MS = 5_000
 EARLIER_MS = 1_000
 """So much earlier than ``MaxWait`` is over a fetch is to be back (``adjustDeadlineForRTT``); a quarter of it,
 where it is shorter than that."""
+COMMIT_TRIES_MS = 500
+"""From the first to the last of three tries of a commit (``commitOffsetsWithRetry``), all of them at the
+broker with which the generation began."""
 LATE_MS = 4
 """So much later, to thrice that, a fetch that finds no records is back, as measured; so those of a group's
 members, which begin together, drift apart."""
@@ -38,6 +41,7 @@ class Client(classic_client.GoClient):
     unplayed = frozenset({"pattern", "instance"})
     tells_owned = False
     commits_by_timer = cuts_short = True
+    asks_again: tuple[str, ...] = ()
 
     def __init__(self, *of_member):
         super().__init__(*of_member)
@@ -104,6 +108,10 @@ class Client(classic_client.GoClient):
         cancel(self._beat)
         if self.joining:
             self._commit_before_join()
+
+    def _sync_commit_failed(self, error: str) -> None:
+        """CommitMessages returns with the last try."""
+        self.clock.after(COMMIT_TRIES_MS, self.in_time, super()._sync_commit_failed, error)
 
     def to_commit(self) -> np.ndarray:
         """What was handed out (ReadMessage)."""
