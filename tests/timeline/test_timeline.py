@@ -3168,9 +3168,23 @@ def test_javas_leader_that_dies_in_poll_is_waited_for_until_its_poll_interval_is
     how = {"session_timeout_ms": 6_000, "max_poll_interval_ms": 20_000}
     history = play(joins, KAFKA_GO, members, [Topic("t", 6)], until=40_000, **how)
     [died] = [e.time_ms for e in history.events if e.kind == "fatal"]
-    [gone] = [e.time_ms for e in history.events if e.kind == "removed"]
+    removed = [e for e in history.events if e.kind == "removed"]
+    [gone] = [e.time_ms for e in removed if history.members[e.member] == "a"]
     assert 19_900 <= gone - died <= 20_100
     assert sum(map(len, owners_at_end(history).values())) == 6
+
+
+def test_kafka_go_waits_for_sync_group_a_session_and_five_seconds():
+    """As recorded: then it leaves, and is back 5 s later."""
+    members = [Member("a", strategies=["range"]), Member("b", start_ms=500)]
+    how = {"session_timeout_ms": 6_000, "max_poll_interval_ms": 12_000}
+    history = play([], KAFKA_GO, members, [Topic("t", 6)], until=40_000, **how)
+    [died] = [e.time_ms for e in history.events if e.kind == "fatal"]
+    [at] = [e.time_ms for e in history.events if e.kind == "error" and e.detail == "i/o timeout"]
+    assert 11_000 <= at - died <= 11_010
+    [(assigned, _, labels)] = heard_of(history, "b", died)
+    delay = history.config.group_initial_rebalance_delay_ms
+    assert len(labels) == 6 and 0 <= assigned - at - 5_000 - delay <= 100
 
 
 @pytest.mark.parametrize("action", ["subscribe", "unsubscribe", "enforce_rebalance"])

@@ -19,6 +19,8 @@ from assignlab.timeline.protocols.errors import MEMBER_ID_REQUIRED, REBALANCE_IN
 
 JOINS_AGAIN_MS = 5_000
 """``JoinGroupBackoff``."""
+TIMEOUT_MS = 5_000
+"""``Timeout``: so much longer than a session it waits for the answer to SyncGroup."""
 EARLIER_MS = 1_000
 """So much earlier than ``MaxWait`` is over a fetch is to be back (``adjustDeadlineForRTT``); a quarter of it,
 where it is shorter than that."""
@@ -169,6 +171,15 @@ class Client(classic_client.GoClient):
             super()._read_join(error, *answer)
         elif self.phase == JOINING:
             self._fail(error)
+
+    def _send_sync(self, assignment) -> None:
+        super()._send_sync(assignment)
+        waits = self.config.session_timeout_ms + TIMEOUT_MS
+        self.clock.after(waits, self.in_time, self._sync_takes_too_long, self.generation)
+
+    def _sync_takes_too_long(self, generation: int) -> None:
+        if self.phase == SYNCING and self.generation == generation:
+            self._fail_and_leave("i/o timeout")
 
     def synced(self, error, *answer) -> None:
         if error is None:
