@@ -1,6 +1,7 @@
 """``kafka-consumer-groups --list --type`` and ``--state``, ``kafka-groups --list``: what groups there are.
 
-GROUP    TYPE      STATE billing  Consumer  Stable
+GROUP    TYPE      STATE
+billing  Consumer  Stable
 """
 
 import re

@@ -1,6 +1,7 @@
 """``kafka-streams-groups``: known by its columns, and refused.
 
-GROUP  MEMBER  PROCESS  CLIENT-ID  ASSIGNMENTS GROUP  TOPIC   PARTITION  OFFSET-LAG
+GROUP  MEMBER  PROCESS  CLIENT-ID  ASSIGNMENTS
+GROUP  TOPIC   PARTITION  OFFSET-LAG
 """
 
 import re
