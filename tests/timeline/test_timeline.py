@@ -3662,6 +3662,20 @@ def histories(draw):
     return scenario, config, strategy
 
 
+def test_what_is_begun_late_does_not_make_a_transaction_come_twice():
+    """Partitions without a committed offset are read first; the others are begun in a poll, not while the
+    application waits for its transaction."""
+    members = [Member("m0"), Member("m1"), Member("m2", processing_ms=0.1)]
+    topics = [Topic("t0", 1), Topic("t1", 3, rate=10)]
+    scenario = Scenario(
+        topics, members, [timeline.add_partitions(8_000, "t1", 5)], duration_ms=60_000
+    )
+    how = dict(commit="transaction", auto_offset_reset="earliest", latency_ms=20, start_spread_ms=0)
+    config = Config(metadata_max_age_ms=30_000, heartbeat_drift_ms=0, **how)
+    totals = timeline.totals(timeline.run(scenario, config, "roundrobin", seed=5))
+    assert totals["delivered"] > 2_000 and totals["repeated"] == totals["lost"] == 0
+
+
 @pytest.mark.slow
 @given(histories())
 @settings(max_examples=150, deadline=None)

@@ -404,7 +404,7 @@ class Consumer:
     def _begin_anew(self, new: np.ndarray, others: np.ndarray, taken: int) -> None:
         """What has no committed offset is fetched first, the others with the next fetch."""
         self._begin(new, taken)
-        begin = self._begin, others, taken
+        begin = self.in_poll, self._begin, others, taken
         self.clock.after(0, self.in_time, self.when_metadata_is_here, *begin)
 
     def _begin(self, partitions: np.ndarray, taken: int) -> None:
