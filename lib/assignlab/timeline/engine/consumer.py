@@ -404,7 +404,9 @@ class Consumer:
     def _begin_anew(self, new: np.ndarray, others: np.ndarray, taken: int) -> None:
         """What has no committed offset is fetched first, the others with the next fetch."""
         self._begin(new, taken)
-        begin = self.in_poll, self._begin, others, taken
+        # Not while the application waits for its transaction.
+        when = [self.in_poll] * (self.mode == Mode.TRANSACTION)
+        begin = *when, self._begin, others, taken
         self.clock.after(0, self.in_time, self.when_metadata_is_here, *begin)
 
     def _begin(self, partitions: np.ndarray, taken: int) -> None:
